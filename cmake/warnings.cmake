@@ -1,0 +1,5 @@
+add_library(rooftile_warnings INTERFACE)
+target_compile_options(rooftile_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+if(ROOFTILE_WERROR)
+  target_compile_options(rooftile_warnings INTERFACE -Werror)
+endif()

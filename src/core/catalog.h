@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The catalogue: the data files (gpus/, models/, systems/, predictors/) compiled into the binary,
+// overlaid by folders of the user's own. A later overlay wins over an earlier one, every overlay
+// wins over the embedded files; a file is addressed by its relative name, "gpus/nvidia_l4.json".
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace rooftile {
+
+class Catalog {
+ public:
+  struct File {
+    std::string name;     ///< what errors call it: the path on disk, or "catalog:gpus/..."
+    std::string content;  ///< bytes, possibly binary
+  };
+
+  /// The embedded files, overlaid by the folders in ROOFTILE_CATALOG (separated by ':').
+  static Result<Catalog> standard();
+  /// Only the embedded files.
+  static Catalog embedded();
+  /// An empty catalogue, for tests.
+  Catalog() = default;
+
+  /// Adds all files below `folder`; an error when it does not exist.
+  Status overlay(const std::string& folder);
+  /// Adds one file from memory.
+  void add(std::string relative_name, std::string content);
+
+  /// Relative names that start with `prefix`, sorted.
+  [[nodiscard]] std::vector<std::string> list(std::string_view prefix) const;
+  [[nodiscard]] bool contains(std::string_view relative_name) const;
+  [[nodiscard]] Result<File> read(std::string_view relative_name) const;
+
+ private:
+  struct Entry {
+    std::string path;           ///< on disk, or empty
+    std::string_view embedded;  ///< bytes in the binary
+    std::string owned;          ///< bytes added by tests
+  };
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files: whole reads with a limit, streaming reads, and atomic writes (a reader sees the old file
+// or the new one, never half of it).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace rooftile {
+
+/// Reads a whole file, at most `max_bytes` of it; larger files are an error. "-" is standard input.
+Result<std::string> read_file(const std::string& path,
+                              std::size_t max_bytes = std::size_t{256} << 20);
+
+/// Writes to a temporary file beside `path`, syncs it and renames it over `path`.
+Status write_file_atomic(const std::string& path, std::string_view content);
+
+/// An open file descriptor for streaming.
+class InputFile {
+ public:
+  static Result<InputFile> open(const std::string& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  /// Reads up to `size` bytes; 0 at the end.
+  Result<std::size_t> read(char* data, std::size_t size);
+  /// Size in bytes when known (regular files), else 0.
+  [[nodiscard]] std::int64_t size() const { return size_; }
+
+ private:
+  InputFile(std::string path, int descriptor, std::int64_t size);
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+namespace rooftile {
+
+using nlohmann::ordered_json;
+
+struct JsonDocument::Content {
+  std::string name;
+  ordered_json root;
+};
+
+namespace {
+
+std::string kind_of(const ordered_json& node) {
+  switch (node.type()) {
+    case ordered_json::value_t::object: return "an object";
+    case ordered_json::value_t::array: return "a list";
+    case ordered_json::value_t::string: return "a string";
+    case ordered_json::value_t::boolean: return "true/false";
+    case ordered_json::value_t::null: return "null";
+    default: return "a number";
+  }
+}
+
+std::string escape_pointer(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// Builds the tree from parser events, refusing what a tree parser would take in silence:
+/// duplicate keys (the last would win) and nesting that could exhaust the stack later.
+class CheckedBuilder : public nlohmann::json_sax<ordered_json> {
+ public:
+  CheckedBuilder(ordered_json& root, std::size_t max_depth) : root_(root), max_depth_(max_depth) {}
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (!std::isfinite(value)) return fail("number out of range: " + printable(text));
+    return add(value);
+  }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t& /*value*/) override { return fail("binary data"); }
+  bool start_object(std::size_t /*size*/) override { return open(ordered_json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*size*/) override { return open(ordered_json::array()); }
+  bool end_array() override { return close(); }
+  bool key(string_t& value) override {
+    if (!open_.back().keys.insert(value).second) {
+      return fail(fmt::format("the key \"{}\" appears twice in one object", printable(value)));
+    }
+    open_.back().key = std::move(value);
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*e*/) override {
+    error_position = position;
+    return fail("not valid JSON");
+  }
+
+  std::string message;
+  std::size_t error_position = 0;
+
+ private:
+  struct Open {
+    ordered_json* node;
+    std::string key;
+    std::unordered_set<std::string> keys;
+  };
+
+  template <typename V>
+  ordered_json* place(V&& value) {
+    if (open_.empty()) {
+      root_ = std::forward<V>(value);
+      return &root_;
+    }
+    Open& parent = open_.back();
+    if (parent.node->is_array()) {
+      parent.node->push_back(std::forward<V>(value));
+      return &parent.node->back();
+    }
+    // The key is known to be new, so append without ordered_json's linear search.
+    auto& members = parent.node->get_ref<ordered_json::object_t&>();
+    static_cast<ordered_json::object_t::Container&>(members).emplace_back(
+        std::move(parent.key), ordered_json(std::forward<V>(value)));
+    return &members.back().second;
+  }
+  template <typename V>
+  bool add(V&& value) {
+    place(std::forward<V>(value));
+    return true;
+  }
+  bool open(ordered_json&& container) {
+    if (open_.size() >= max_depth_) {
+      return fail(fmt::format("nested more than {} levels deep", max_depth_));
+    }
+    ordered_json* node = place(std::move(container));
+    open_.push_back({.node = node, .key = {}, .keys = {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+  bool fail(std::string text) {
+    message = std::move(text);
+    return false;
+  }
+
+  ordered_json& root_;
+  std::size_t max_depth_;
+  std::vector<Open> open_;
+};
+
+std::string line_and_column(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, std::min(position, text.size()));
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column =
+      newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
+  return fmt::format("{}:{}", line, std::max<std::size_t>(1, column));
+}
+
+}  // namespace
+
+JsonDocument::JsonDocument(std::unique_ptr<Content> content) : content_(std::move(content)) {
+}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string name,
+                                         const JsonLimits& limits) {
+  if (text.size() > limits.max_bytes) {
+    return bad_input(name, fmt::format("larger than {} bytes", limits.max_bytes));
+  }
+  auto content = std::make_unique<Content>();
+  CheckedBuilder builder(content->root, limits.max_depth);
+  if (!ordered_json::sax_parse(text.begin(), text.end(), &builder)) {
+    if (builder.error_position == 0) return bad_input(std::move(name), builder.message);
+    return bad_input(name + ":" + line_and_column(text, builder.error_position), builder.message,
+                     "check the text just before this place");
+  }
+  content->name = std::move(name);
+  return JsonDocument(std::move(content));
+}
+
+JsonView JsonDocument::root() const {
+  return {&content_->name, &content_->root, ""};
+}
+
+std::string JsonView::where() const {
+  return *file_ + ":" + (pointer_.empty() ? "/" : pointer_);
+}
+
+bool JsonView::is_object() const {
+  return node_->is_object();
+}
+bool JsonView::is_array() const {
+  return node_->is_array();
+}
+bool JsonView::is_string() const {
+  return node_->is_string();
+}
+bool JsonView::is_number() const {
+  return node_->is_number();
+}
+bool JsonView::is_boolean() const {
+  return node_->is_boolean();
+}
+
+JsonView JsonView::child(const ordered_json& node, std::string_view key) const {
+  return {file_, &node, pointer_ + "/" + escape_pointer(key)};
+}
+
+tl::unexpected<Error> JsonView::error(std::string message, std::string hint) const {
+  return bad_input(where(), std::move(message), std::move(hint));
+}
+tl::unexpected<Error> JsonView::unsupported(std::string message, std::string hint) const {
+  return rooftile::unsupported(where(), std::move(message), std::move(hint));
+}
+tl::unexpected<Error> JsonView::wrong_type(std::string_view expected) const {
+  return error(fmt::format("expected {}, found {}", expected, kind_of(*node_)));
+}
+
+std::optional<JsonView> JsonView::find(std::string_view key) const {
+  if (!node_->is_object()) return std::nullopt;
+  const auto it = node_->find(key);
+  if (it == node_->end() || it->is_null()) return std::nullopt;
+  return child(*it, key);
+}
+
+Result<JsonView> JsonView::at(std::string_view key) const {
+  if (!node_->is_object()) return wrong_type("an object");
+  if (auto found = find(key)) return *std::move(found);
+  std::vector<std::string_view> present;
+  for (const auto& [name, value] : node_->items()) present.push_back(name);
+  const auto near = nearest(key, present);
+  return error(fmt::format("missing key \"{}\"", key),
+               near ? fmt::format("\"{}\" is there: is it a misspelling?", printable(*near))
+                    : fmt::format("add \"{}\"", key));
+}
+
+Result<std::vector<std::pair<std::string, JsonView>>> JsonView::members() const {
+  if (!node_->is_object()) return wrong_type("an object");
+  std::vector<std::pair<std::string, JsonView>> out;
+  out.reserve(node_->size());
+  for (const auto& [key, value] : node_->items()) out.emplace_back(key, child(value, key));
+  return out;
+}
+
+Result<std::vector<JsonView>> JsonView::elements() const {
+  if (!node_->is_array()) return wrong_type("a list");
+  std::vector<JsonView> out;
+  out.reserve(node_->size());
+  for (std::size_t i = 0; i < node_->size(); ++i)
+    out.push_back(child((*node_)[i], std::to_string(i)));
+  return out;
+}
+
+Result<std::string> JsonView::string() const {
+  if (!node_->is_string()) return wrong_type("a string");
+  return node_->get_ref<const std::string&>();
+}
+
+Result<bool> JsonView::boolean() const {
+  if (!node_->is_boolean()) return wrong_type("true or false");
+  return node_->get<bool>();
+}
+
+Result<double> JsonView::number() const {
+  if (!node_->is_number()) return wrong_type("a number");
+  return node_->get<double>();
+}
+
+Result<std::int64_t> JsonView::integer(std::int64_t low, std::int64_t high) const {
+  if (!node_->is_number()) return wrong_type("a whole number");
+  const double value = node_->get<double>();
+  if (value != std::floor(value))
+    return error(fmt::format("expected a whole number, found {}", value));
+  // Doubles hold every integer of the ranges used here (|x| <= 2^53); larger ones are out anyway.
+  const bool exact = !node_->is_number_float() && std::abs(value) < 9e15;
+  const std::int64_t whole = exact ? node_->get<std::int64_t>()
+                                   : static_cast<std::int64_t>(std::clamp(value, -9e15, 9e15));
+  if (whole < low || whole > high || std::abs(value) > 9e15) {
+    return error(fmt::format("{} is outside of {} to {}", value, low, high));
+  }
+  return whole;
+}
+
+template <typename Q>
+Result<Q> JsonView::quantity() const {
+  if (!node_->is_string()) {
+    return error(fmt::format("expected a string with a unit, found {}", kind_of(*node_)),
+                 "quantities are written like \"1555 GB/s\"");
+  }
+  auto value = parse_quantity<Q>(node_->get_ref<const std::string&>());
+  if (!value) return error(value.error().message, value.error().hint);
+  if (value->base() < 0) return error("must not be negative");
+  return *value;
+}
+template Result<Bytes> JsonView::quantity<Bytes>() const;
+template Result<BytesPerSecond> JsonView::quantity<BytesPerSecond>() const;
+template Result<FlopsPerSecond> JsonView::quantity<FlopsPerSecond>() const;
+template Result<Hertz> JsonView::quantity<Hertz>() const;
+template Result<Seconds> JsonView::quantity<Seconds>() const;
+template Result<Cycles> JsonView::quantity<Cycles>() const;
+template Result<BytesPerCycle> JsonView::quantity<BytesPerCycle>() const;
+template Result<FlopsPerCycle> JsonView::quantity<FlopsPerCycle>() const;
+
+Status JsonView::expect_keys(std::span<const std::string_view> known) const {
+  if (!node_->is_object()) return wrong_type("an object");
+  for (const auto& [key, value] : node_->items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return child(value, key)
+        .error(fmt::format("unknown key \"{}\"", printable(key)),
+               did_you_mean(key, known, "known keys are"));
+  }
+  return {};
+}
+
+}  // namespace rooftile

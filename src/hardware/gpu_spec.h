@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a GPU is, on paper: one value, loaded from one sourced JSON file (docs/format/gpu.md).
+// Absent fields are std::nullopt, never 0 and never a neighbour's value. Rates are dense.
+// Measured ceilings (published or taken with `rooftile characterize`) attach as `measured`; the
+// accessors of Machine (hardware/machine.h) say which of the two is used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/units.h"
+
+namespace rooftile::hardware {
+
+enum class Vendor : std::uint8_t { Nvidia, Amd, Intel, Other };
+
+/// Which execution units a rate belongs to: the vector lanes, or the matrix (tensor) units.
+enum class Pipe : std::uint8_t { Vector, Tensor };
+
+enum class MemoryLevel : std::uint8_t { L1, L2, Dram };
+
+struct RateKey {
+  DType dtype = DType::Fp32;
+  Pipe pipe = Pipe::Vector;
+  auto operator<=>(const RateKey&) const = default;
+};
+
+struct Clocks {
+  std::optional<Hertz> base;
+  Hertz boost;                  ///< the clock the vector peaks are quoted at
+  std::optional<Hertz> tensor;  ///< the clock the tensor peaks are quoted at, where it differs
+};
+
+/// One streaming multiprocessor (compute unit, Xe core).
+struct SmSpec {
+  std::int64_t count = 0;
+  std::int64_t fp32_lanes = 0;  ///< FMA lanes; 2 FLOP per lane and clock
+  std::int64_t warp_size = 32;
+  std::optional<std::int64_t> max_threads, max_warps, max_blocks;
+  std::optional<std::int64_t> registers;  ///< 32-bit registers
+  std::optional<Bytes> shared;            ///< shared memory (LDS) that CTAs can use
+  std::optional<Bytes> shared_per_block;
+  std::map<RateKey, double> flop_per_clock;  ///< of one SM, where documented
+};
+
+struct MemorySpec {
+  std::optional<Bytes> size;  ///< L1: per SM (with shared memory where they are one array)
+  std::optional<BytesPerSecond> bandwidth;        ///< whole GPU, read; data sheet
+  std::optional<BytesPerCycle> bandwidth_per_sm;  ///< L1: per SM and clock
+  std::optional<Bytes> line, sector;
+  std::optional<Cycles> latency;  ///< load-to-use, at the boost clock unless a source says so
+};
+
+struct DramSpec : MemorySpec {
+  std::string type;  ///< "HBM3", "GDDR6"
+  std::optional<std::int64_t> bus_bits;
+  std::optional<double> gbit_per_pin;  ///< data rate per pin, Gbit/s
+};
+
+struct LinkSpec {
+  std::string name;  ///< "NVLink 4", "Infinity Fabric"
+  BytesPerSecond per_direction;
+};
+
+/// Published or own measurements of what the part sustains.
+struct MeasuredSpec {
+  std::optional<BytesPerSecond> dram_read, dram_write, dram_copy, l2_read;
+  std::optional<BytesPerCycle> l1_per_sm;
+  std::map<RateKey, FlopsPerSecond> rate;  ///< e.g. best GEMM seen per dtype
+};
+
+struct GpuSpec {
+  std::string name;                  ///< vendor's full name, form factor and memory size included
+  std::string id;                    ///< the short name, "h100-sxm"; also the first alias
+  std::vector<std::string> aliases;  ///< other names, also those found in measured data
+  Vendor vendor = Vendor::Other;
+  std::string architecture;            ///< "hopper"
+  std::string chip;                    ///< "GH100"
+  std::string isa;                     ///< compute capability "9.0" or "gfx90a"
+  std::optional<std::string> process;  ///< "TSMC 4N"
+  std::optional<double> process_nm;
+  std::optional<std::int64_t> year;
+  Clocks clock;
+  SmSpec sm;
+  MemorySpec l1, l2;
+  std::optional<MemorySpec> last_level;  ///< memory-side cache (Infinity Cache)
+  DramSpec dram;
+  std::map<RateKey, FlopsPerSecond> peak;
+  MeasuredSpec measured;
+  std::optional<LinkSpec> interconnect, pcie;
+  std::optional<double> power_watt;
+  std::vector<std::pair<std::string, std::string>> sources;  ///< JSON pointer -> where it is from
+  std::vector<std::string> doubts;
+  std::string file;  ///< where it was loaded from
+};
+
+}  // namespace rooftile::hardware
