@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a GPU is, on paper: one value, loaded from one sourced JSON file (docs/format/gpu.md).
-// Absent fields are std::nullopt, never 0 and never a neighbour's value. Rates are dense.
-// Measured ceilings (published or taken with `rooftile characterize`) attach as `measured`; the
-// accessors of Machine (hardware/machine.h) say which of the two is used.
+// Absent fields are std::nullopt, never 0 and never a neighbour's value. Rates are dense and, for
+// floating-point tensor rates, with FP32 accumulation. What other people measured on the part is
+// in `measured`; ceilings taken with `rooftile characterize` come in a file of their own
+// (hardware/ceilings.h). Machine (hardware/machine.h) says which of them a model uses.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/result.h"
 #include "core/units.h"
 
 namespace rooftile::hardware {
@@ -31,10 +34,18 @@ struct RateKey {
   auto operator<=>(const RateKey&) const = default;
 };
 
+/// "nvidia", "vector" or "tensor", "l1".
+std::string_view name_of(Vendor vendor);
+std::string_view name_of(Pipe pipe);
+std::string_view name_of(MemoryLevel level);
+/// As the files write it: "fp32", "bf16_tensor". The only spelling that parse_rate_key() takes.
+std::string name_of(RateKey key);
+Result<RateKey> parse_rate_key(std::string_view text);
+
 struct Clocks {
   std::optional<Hertz> base;
   Hertz boost;                  ///< the clock the vector peaks are quoted at
-  std::optional<Hertz> tensor;  ///< the clock the tensor peaks are quoted at, where it differs
+  std::optional<Hertz> tensor;  ///< the clock the tensor peaks are quoted at, where documented
 };
 
 /// One streaming multiprocessor (compute unit, Xe core).
@@ -50,11 +61,15 @@ struct SmSpec {
 };
 
 struct MemorySpec {
-  std::optional<Bytes> size;  ///< L1: per SM (with shared memory where they are one array)
+  std::optional<Bytes> size;                      ///< L1: per SM; the others: whole GPU
   std::optional<BytesPerSecond> bandwidth;        ///< whole GPU, read; data sheet
   std::optional<BytesPerCycle> bandwidth_per_sm;  ///< L1: per SM and clock
   std::optional<Bytes> line, sector;
-  std::optional<Cycles> latency;  ///< load-to-use, at the boost clock unless a source says so
+  std::optional<Cycles> latency;  ///< load-to-use, at MeasuredSpec::latency_clock
+};
+
+struct L1Spec : MemorySpec {
+  bool includes_shared = false;  ///< `size` is one array that shared memory is carved from
 };
 
 struct DramSpec : MemorySpec {
@@ -64,40 +79,44 @@ struct DramSpec : MemorySpec {
 };
 
 struct LinkSpec {
-  std::string name;  ///< "NVLink 4", "Infinity Fabric"
-  BytesPerSecond per_direction;
+  std::string name;              ///< "NVLink4 18 links x 25 GB/s", "PCIe 5.0 x16"
+  BytesPerSecond per_direction;  ///< sum over the links, one direction
 };
 
-/// Published or own measurements of what the part sustains.
+/// Published measurements of what the part sustains; by whom is in `sources`.
 struct MeasuredSpec {
   std::optional<BytesPerSecond> dram_read, dram_write, dram_copy, l2_read;
   std::optional<BytesPerCycle> l1_per_sm;
+  std::optional<Hertz> latency_clock;      ///< the clock the latencies were counted at
   std::map<RateKey, FlopsPerSecond> rate;  ///< e.g. best GEMM seen per dtype
 };
 
 struct GpuSpec {
   std::string name;                  ///< vendor's full name, form factor and memory size included
-  std::string id;                    ///< the short name, "h100-sxm"; also the first alias
+  std::string id;                    ///< the short name people type, "h100-sxm"
   std::vector<std::string> aliases;  ///< other names, also those found in measured data
   Vendor vendor = Vendor::Other;
   std::string architecture;            ///< "hopper"
   std::string chip;                    ///< "GH100"
   std::string isa;                     ///< compute capability "9.0" or "gfx90a"
   std::optional<std::string> process;  ///< "TSMC 4N"
-  std::optional<double> process_nm;
   std::optional<std::int64_t> year;
   Clocks clock;
   SmSpec sm;
-  MemorySpec l1, l2;
+  L1Spec l1;
+  MemorySpec l2;
   std::optional<MemorySpec> last_level;  ///< memory-side cache (Infinity Cache)
   DramSpec dram;
   std::map<RateKey, FlopsPerSecond> peak;
+  /// Where accumulating in FP16 is faster than the rate in `peak` (GeForce).
+  std::map<RateKey, FlopsPerSecond> peak_fp16_accumulate;
   MeasuredSpec measured;
   std::optional<LinkSpec> interconnect, pcie;
   std::optional<double> power_watt;
   std::vector<std::pair<std::string, std::string>> sources;  ///< JSON pointer -> where it is from
   std::vector<std::string> doubts;
-  std::string file;  ///< where it was loaded from
+  std::map<std::string, std::string> lint_allow;  ///< "rule" or "rule:/pointer" -> reason
+  std::string file;                               ///< where it was loaded from
 };
 
 }  // namespace rooftile::hardware

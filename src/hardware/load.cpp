@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hardware/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "hardware/head_scan.h"
+
+namespace rooftile::hardware {
+
+namespace {
+
+constexpr std::string_view kFolder = "gpus/";
+constexpr std::string_view kExtension = ".json";
+constexpr std::size_t kMostFileBytes = 1 << 20;
+
+bool is_alnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool is_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(kExtension);
+}
+
+GpuEntry entry_of(const std::string& file, std::string_view content) {
+  GpuEntry entry{.file = file, .id = {}, .name = {}, .aliases = {}};
+  const auto head = scan_head(content);
+  if (head && !head->id.empty()) {
+    entry.id = head->id;
+    entry.name = head->name;
+    entry.aliases = head->aliases;
+  } else {
+    entry.id = file.substr(kFolder.size(), file.size() - kFolder.size() - kExtension.size());
+  }
+  return entry;
+}
+
+bool answers_to(const GpuEntry& entry, std::string_view wanted) {
+  if (normalized_gpu_name(entry.id) == wanted || normalized_gpu_name(entry.name) == wanted)
+    return true;
+  return std::any_of(entry.aliases.begin(), entry.aliases.end(), [&](const std::string& alias) {
+    return normalized_gpu_name(alias) == wanted;
+  });
+}
+
+/// Ids that contain the wanted text or are contained in it ("a100" -> the four A100s), else the
+/// nearest spelling.
+std::string suggestion(std::string_view wanted, const std::vector<GpuEntry>& entries) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> near;
+  std::vector<std::string_view> ids;
+  for (const GpuEntry& entry : entries) {
+    const std::string id = normalized_gpu_name(entry.id);
+    ids.push_back(entry.id);
+    if (wanted.size() >= 2 && id.find(wanted) != std::string::npos) near.push_back(entry.id);
+  }
+  if (near.empty() && wanted.size() >= 2) {
+    for (const GpuEntry& entry : entries) {
+      const std::string id = normalized_gpu_name(entry.id);
+      if (id.size() >= 3 && wanted.find(id) != std::string_view::npos) near.push_back(entry.id);
+    }
+  }
+  if (near.size() > kMost) near.resize(kMost);
+  if (!near.empty()) return fmt::format("did you mean {}?", fmt::join(near, ", "));
+  if (const auto close = nearest(wanted, ids)) return fmt::format("did you mean \"{}\"?", *close);
+  return "`rooftile gpus` lists the known GPUs; a path to a JSON file works, too";
+}
+
+}  // namespace
+
+std::string normalized_gpu_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kOptionalWords{
+      "nvidia", "amd", "intel", "tesla", "geforce", "instinct", "radeon", "quadro", "(r)"};
+  std::string lower = to_lower(trim(name));
+  std::string_view rest = lower;
+  const auto skip_word = [&rest]() {
+    for (const std::string_view word : kOptionalWords) {
+      // Only a whole word: "tesla-v100" and "tesla_v100", not "teslavision".
+      if (rest.starts_with(word) && rest.size() > word.size() && !is_alnum(rest[word.size()])) {
+        rest.remove_prefix(word.size());
+        while (!rest.empty() && !is_alnum(rest.front())) rest.remove_prefix(1);
+        return true;
+      }
+    }
+    return false;
+  };
+  while (skip_word()) {
+  }
+  std::string out;
+  std::copy_if(rest.begin(), rest.end(), std::back_inserter(out), is_alnum);
+  return out;
+}
+
+std::string gpu_file_stem(std::string_view name) {
+  std::string out;
+  for (const char c : to_lower(name)) {
+    if (is_alnum(c)) {
+      out += c;
+    } else if (!out.empty() && out.back() != '_') {
+      out += '_';
+    }
+  }
+  while (out.ends_with('_')) out.pop_back();
+  return out;
+}
+
+std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
+  std::vector<GpuEntry> entries;
+  for (const std::string& file : catalog.list(kFolder)) {
+    if (!file.ends_with(kExtension)) continue;
+    const auto content = catalog.read(file);
+    entries.push_back(entry_of(file, content ? std::string_view(content->content) : ""));
+  }
+  return entries;
+}
+
+Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) {
+  if (is_path(name_or_path)) {
+    const std::string path(name_or_path);
+    ROOFTILE_TRY(const std::string text, read_file(path, kMostFileBytes));
+    return parse_gpu(text, path);
+  }
+  const std::string wanted = normalized_gpu_name(name_or_path);
+  const std::vector<GpuEntry> entries = gpu_entries(catalog);
+  std::vector<const GpuEntry*> matches;
+  for (const GpuEntry& entry : entries) {
+    if (!wanted.empty() && answers_to(entry, wanted)) matches.push_back(&entry);
+  }
+  if (matches.empty())
+    return bad_input({}, fmt::format("unknown GPU \"{}\"", printable(name_or_path)),
+                     suggestion(wanted, entries));
+  if (matches.size() > 1)
+    return bad_input({},
+                     fmt::format("the GPU name \"{}\" is claimed by {} and {}",
+                                 printable(name_or_path), matches[0]->file, matches[1]->file),
+                     "remove the name from one of them, or give the path of the file");
+  ROOFTILE_TRY(const Catalog::File file, catalog.read(matches[0]->file));
+  return parse_gpu(file.content, file.name);
+}
+
+Result<std::vector<GpuSpec>> list_gpus(const Catalog& catalog) {
+  std::vector<GpuSpec> gpus;
+  for (const std::string& name : catalog.list(kFolder)) {
+    if (!name.ends_with(kExtension)) continue;
+    ROOFTILE_TRY(const Catalog::File file, catalog.read(name));
+    ROOFTILE_TRY(GpuSpec gpu, parse_gpu(file.content, file.name));
+    gpus.push_back(std::move(gpu));
+  }
+  std::stable_sort(gpus.begin(), gpus.end(), [](const GpuSpec& a, const GpuSpec& b) {
+    return std::tuple(a.vendor, a.year.value_or(0), a.id) <
+           std::tuple(b.vendor, b.year.value_or(0), b.id);
+  });
+  return gpus;
+}
+
+}  // namespace rooftile::hardware

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hardware/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "hardware/minimal_gpu.h"
+
+namespace rooftile::hardware {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string failure(const std::string& text) {
+  const auto gpu = parse_gpu(text, "x.json");
+  return gpu ? "no error" : to_string(gpu.error());
+}
+
+TEST(ParseGpu, ReadsEveryField) {
+  const auto gpu = parse_gpu(minimal_gpu(), "x.json");
+  ASSERT_TRUE(gpu) << to_string(gpu.error());
+  EXPECT_EQ(gpu->id, "test-gpu");
+  EXPECT_EQ(gpu->name, "Acme Test GPU 10GB");
+  EXPECT_EQ(gpu->aliases, std::vector<std::string>{"Tester"});
+  EXPECT_EQ(gpu->vendor, Vendor::Other);
+  EXPECT_EQ(gpu->year, 2020);
+  EXPECT_DOUBLE_EQ(gpu->clock.boost.base(), 1e9);
+  EXPECT_FALSE(gpu->clock.base);
+  EXPECT_EQ(gpu->sm.count, 10);
+  EXPECT_DOUBLE_EQ(gpu->sm.shared->base(), 64 * 1024);
+  EXPECT_DOUBLE_EQ(gpu->sm.flop_per_clock.at({DType::Bf16, Pipe::Tensor}), 1024);
+  EXPECT_TRUE(gpu->l1.includes_shared);
+  EXPECT_DOUBLE_EQ(gpu->l1.bandwidth_per_sm->base(), 128);
+  EXPECT_DOUBLE_EQ(gpu->l2.size->base(), 4 * 1048576.0);
+  EXPECT_FALSE(gpu->last_level);
+  EXPECT_EQ(gpu->dram.type, "HBM2");
+  EXPECT_EQ(gpu->dram.bus_bits, 1024);
+  EXPECT_DOUBLE_EQ(*gpu->dram.gbit_per_pin, 2.0);
+  EXPECT_DOUBLE_EQ(gpu->dram.bandwidth->base(), 256e9);
+  EXPECT_DOUBLE_EQ(gpu->peak.at({DType::Fp32, Pipe::Vector}).base(), 1.28e12);
+  EXPECT_DOUBLE_EQ(gpu->measured.l2_read->base(), 800e9);
+  EXPECT_DOUBLE_EQ(gpu->pcie->per_direction.base(), 15.75e9);
+  EXPECT_FALSE(gpu->interconnect);
+  EXPECT_DOUBLE_EQ(*gpu->power_watt, 100);
+  EXPECT_EQ(gpu->file, "x.json");
+}
+
+TEST(ParseGpu, RefusesUnknownKeysWithTheNearestOne) {
+  EXPECT_THAT(failure(edited("\"count\"", "\"cout\"")), HasSubstr("count"));
+  EXPECT_THAT(failure(edited("\"fp32\": \"1.28 TFLOP/s\"", "\"fp23\": \"1.28 TFLOP/s\"")),
+              HasSubstr("x.json:/peak/fp23: unknown rate \"fp23\""));
+  EXPECT_THAT(failure(edited("\"bandwidth_per_sm\"", "\"bandwith_per_sm\"")),
+              HasSubstr("bandwidth_per_sm"));
+}
+
+TEST(ParseGpu, WantsUnitsAndValuesAboveZero) {
+  EXPECT_THAT(failure(edited("\"256 GB/s\"", "\"256\"")),
+              StartsWith("error: x.json:/memory/dram/bandwidth: \"256\" has no unit"));
+  EXPECT_THAT(failure(edited("\"256 GB/s\"", "\"256 GB\"")), HasSubstr("unknown unit \"GB\""));
+  EXPECT_THAT(failure(edited("\"256 GB/s\"", "\"0 GB/s\"")), HasSubstr("leave out"));
+  EXPECT_THAT(failure(edited("\"100 W\"", "\"100\"")), HasSubstr("write for example \"300 W\""));
+  EXPECT_THAT(failure(edited("\"2 Gbit/s\"", "\"-2 Gbit/s\"")),
+              HasSubstr("/memory/dram/data_rate"));
+  EXPECT_THAT(failure(edited("\"count\": 10", "\"count\": 0")), HasSubstr("/sm/count"));
+  EXPECT_THAT(failure(edited("\"count\": 10", "\"count\": 1e30")), HasSubstr("/sm/count"));
+}
+
+TEST(ParseGpu, RefusesNumbersWithoutASource) {
+  EXPECT_THAT(failure(edited("\"/clock\": \"paper\",", "")),
+              StartsWith("error: x.json:/sources: no source for /clock/boost"));
+  EXPECT_THAT(failure(edited("\"/clock\": \"paper\"", "\"/clock\": \" \"")), HasSubstr("empty"));
+  EXPECT_THAT(failure(edited("\"/clock\": \"paper\"", "\"/clok\": \"paper\"")),
+              HasSubstr("did you mean \"/clock\"?"));
+  // The empty pointer is the whole file.
+  EXPECT_EQ(failure(edited("\"/clock\": \"paper\"", "\"\": \"paper\"")), "no error");
+}
+
+TEST(ParseGpu, RefusesOtherSchemasAndBadIds) {
+  EXPECT_THAT(failure(edited("\"schema\": 1", "\"schema\": 2")), HasSubstr("schema 2"));
+  EXPECT_THAT(failure(edited("\"test-gpu\"", "\"Test GPU\"")), HasSubstr("\"Test GPU\" is no id"));
+  EXPECT_THAT(failure("[]"), HasSubstr("x.json"));
+  EXPECT_THAT(failure("{"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(failure(""), HasSubstr("x.json"));
+}
+
+TEST(ParseGpu, WantsAReasonForAnAllowance) {
+  EXPECT_THAT(failure(edited("\"power\": \"100 W\"",
+                             "\"power\": \"100 W\", \"lint\": {\"allow\": {\"power\": \"\"}}")),
+              HasSubstr("needs a reason"));
+}
+
+Catalog two_gpus() {
+  Catalog catalog;
+  catalog.add("gpus/acme_test_gpu_10gb.json", minimal_gpu());
+  std::string other = edited("\"test-gpu\"", "\"other-gpu\"");
+  other.replace(other.find("Acme Test GPU 10GB"), 18, "Acme Other GPU 9GB");
+  other.replace(other.find("[\"Tester\"]"), 10, "[\"Tesla V9-PCIE\"]");
+  catalog.add("gpus/acme_other_gpu_9gb.json", other);
+  return catalog;
+}
+
+TEST(LoadGpu, FindsIdsAliasesAndNamesInAnyCaseAndSpacing) {
+  const Catalog catalog = two_gpus();
+  for (const char* name : {"test-gpu", "TEST_GPU", "Test GPU", "tester", "acme test gpu 10gb"}) {
+    const auto gpu = load_gpu(catalog, name);
+    ASSERT_TRUE(gpu) << name << ": " << to_string(gpu.error());
+    EXPECT_EQ(gpu->id, "test-gpu") << name;
+    EXPECT_EQ(gpu->file, "catalog:gpus/acme_test_gpu_10gb.json");
+  }
+  for (const char* name : {"V9 PCIe", "NVIDIA Tesla V9-PCIE", "tesla_v9_pcie"}) {
+    const auto gpu = load_gpu(catalog, name);
+    ASSERT_TRUE(gpu) << name << ": " << to_string(gpu.error());
+    EXPECT_EQ(gpu->id, "other-gpu") << name;
+  }
+}
+
+TEST(LoadGpu, UnknownNamesGetSuggestions) {
+  const Catalog catalog = two_gpus();
+  const auto typo = load_gpu(catalog, "tost-gpu");
+  ASSERT_FALSE(typo);
+  EXPECT_EQ(typo.error().message, "unknown GPU \"tost-gpu\"");
+  EXPECT_EQ(typo.error().hint, "did you mean \"test-gpu\"?");
+  const auto part = load_gpu(catalog, "gpu");
+  ASSERT_FALSE(part);
+  EXPECT_EQ(part.error().hint, "did you mean other-gpu, test-gpu?");
+  const auto far = load_gpu(catalog, "zzzzzzzzzz");
+  ASSERT_FALSE(far);
+  EXPECT_THAT(far.error().hint, HasSubstr("rooftile gpus"));
+  EXPECT_FALSE(load_gpu(catalog, ""));
+  EXPECT_FALSE(load_gpu(catalog, "---"));
+}
+
+TEST(LoadGpu, ANameWithTwoOwnersIsAnError) {
+  Catalog catalog = two_gpus();
+  catalog.add("gpus/copy.json", minimal_gpu());
+  const auto gpu = load_gpu(catalog, "test-gpu");
+  ASSERT_FALSE(gpu);
+  EXPECT_THAT(gpu.error().message, HasSubstr("gpus/acme_test_gpu_10gb.json and gpus/copy.json"));
+}
+
+TEST(LoadGpu, ABrokenFileIsReportedUnderItsStem) {
+  Catalog catalog = two_gpus();
+  catalog.add("gpus/broken.json", "{\"id\": ");
+  EXPECT_TRUE(load_gpu(catalog, "test-gpu"));
+  const auto gpu = load_gpu(catalog, "broken");
+  ASSERT_FALSE(gpu);
+  EXPECT_THAT(to_string(gpu.error()), HasSubstr("not valid JSON"));
+  EXPECT_FALSE(list_gpus(catalog));
+}
+
+TEST(LoadGpu, APathIsRead) {
+  const auto gpu = load_gpu({}, "no/such/gpu.json");
+  ASSERT_FALSE(gpu);
+  EXPECT_THAT(to_string(gpu.error()), HasSubstr("no/such/gpu.json"));
+}
+
+TEST(GpuNames, Normalized) {
+  EXPECT_EQ(normalized_gpu_name("NVIDIA Tesla V100-PCIE-32GB"), "v100pcie32gb");
+  EXPECT_EQ(normalized_gpu_name("AMD Instinct MI250"), "mi250");
+  EXPECT_EQ(normalized_gpu_name("teslavision"), "teslavision");
+  EXPECT_EQ(normalized_gpu_name("nvidia"), "nvidia");
+  EXPECT_EQ(gpu_file_stem("NVIDIA GeForce GTX TITAN X (Maxwell) 12GB"),
+            "nvidia_geforce_gtx_titan_x_maxwell_12gb");
+}
+
+TEST(RateKeys, RoundTrip) {
+  for (const DType dtype : kAllDTypes) {
+    for (const Pipe pipe : {Pipe::Vector, Pipe::Tensor}) {
+      const RateKey key{.dtype = dtype, .pipe = pipe};
+      const auto parsed = parse_rate_key(name_of(key));
+      ASSERT_TRUE(parsed);
+      EXPECT_EQ(*parsed, key);
+    }
+  }
+  EXPECT_EQ(name_of(RateKey{DType::Fp8E4m3, Pipe::Tensor}), "fp8_e4m3_tensor");
+  EXPECT_FALSE(parse_rate_key("float32"));
+  EXPECT_FALSE(parse_rate_key("_tensor"));
+}
+
+}  // namespace
+}  // namespace rooftile::hardware
