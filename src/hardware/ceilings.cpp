@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hardware/ceilings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/text.h"
+
+namespace rooftile::hardware {
+
+namespace {
+
+template <typename Q>
+Result<Q> positive(const JsonView& view) {
+  ROOFTILE_TRY(const Q value, view.quantity<Q>());
+  if (value <= Q{}) return view.error("must be more than zero", "leave out what was not measured");
+  return value;
+}
+
+/// {"value": "1555 GB/s", "low": ..., "high": ..., "samples": 30}, or just "1555 GB/s".
+template <typename Q>
+Result<Measured<Q>> measured(const JsonView& view) {
+  static constexpr std::array<std::string_view, 4> kKeys{"value", "low", "high", "samples"};
+  constexpr std::int64_t kMostSamples = 1'000'000'000;
+  Measured<Q> out;
+  if (!view.is_object()) {
+    ROOFTILE_TRY(out.value, positive<Q>(view));
+    return out;
+  }
+  ROOFTILE_CHECK(view.expect_keys(kKeys));
+  ROOFTILE_TRY(const JsonView value, view.at("value"));
+  ROOFTILE_TRY(out.value, positive<Q>(value));
+  if (const auto low = view.find("low")) {
+    ROOFTILE_TRY(out.low, positive<Q>(*low));
+  }
+  if (const auto high = view.find("high")) {
+    ROOFTILE_TRY(out.high, positive<Q>(*high));
+  }
+  if (const auto samples = view.find("samples")) {
+    ROOFTILE_TRY(out.samples, samples->integer(1, kMostSamples));
+  }
+  if ((out.low && *out.low > out.value) || (out.high && *out.high < out.value))
+    return view.error("the value lies outside of low and high");
+  return out;
+}
+
+Result<std::string> text_at(const JsonView& object, std::string_view key) {
+  ROOFTILE_TRY(const JsonView member, object.at(key));
+  ROOFTILE_TRY(std::string text, member.string());
+  if (trim(text).empty()) return member.error("is empty");
+  return text;
+}
+
+Status read_bandwidth(const JsonView& root, Ceilings& ceilings) {
+  static constexpr std::array<std::string_view, 5> kKeys{"l1", "l2", "last_level", "dram",
+                                                         "shared"};
+  const auto object = root.find("bandwidth");
+  if (!object) return {};
+  ROOFTILE_CHECK(object->expect_keys(kKeys));
+  for (const MemoryLevel level : {MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram}) {
+    if (const auto member = object->find(name_of(level))) {
+      ROOFTILE_TRY(ceilings.bandwidth[level], measured<BytesPerSecond>(*member));
+    }
+  }
+  if (const auto member = object->find("last_level")) {
+    ROOFTILE_TRY(ceilings.last_level, measured<BytesPerSecond>(*member));
+  }
+  if (const auto member = object->find("shared")) {
+    ROOFTILE_TRY(ceilings.shared, measured<BytesPerSecond>(*member));
+  }
+  return {};
+}
+
+Status read_rate(const JsonView& root, Ceilings& ceilings) {
+  const auto object = root.find("rate");
+  if (!object) return {};
+  ROOFTILE_TRY(const auto members, object->members());
+  for (const auto& [name, member] : members) {
+    const auto key = parse_rate_key(name);
+    if (!key) return member.error(key.error().message, key.error().hint);
+    ROOFTILE_TRY(ceilings.rate[*key], measured<FlopsPerSecond>(member));
+  }
+  return {};
+}
+
+Status read_origin(const JsonView& root, Ceilings& ceilings) {
+  ROOFTILE_TRY(ceilings.device, text_at(root, "device"));
+  if (root.find("gpu")) {
+    ROOFTILE_TRY(ceilings.gpu, text_at(root, "gpu"));
+  }
+  ROOFTILE_TRY(ceilings.tool, text_at(root, "tool"));
+  ROOFTILE_TRY(ceilings.date, text_at(root, "date"));
+  if (const auto environment = root.find("environment")) {
+    ROOFTILE_TRY(const auto members, environment->members());
+    for (const auto& [name, member] : members) {
+      ROOFTILE_TRY(std::string value, member.string());
+      ceilings.environment.emplace_back(name, std::move(value));
+    }
+  }
+  if (const auto notes = root.find("notes")) {
+    ROOFTILE_TRY(const auto elements, notes->elements());
+    for (const JsonView& element : elements) {
+      ROOFTILE_TRY(std::string note, element.string());
+      ceilings.notes.push_back(std::move(note));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
+  static constexpr std::array<std::string_view, 11> kKeys{
+      "schema",      "kind",      "device", "gpu",    "tool", "date",
+      "environment", "bandwidth", "rate",   "launch", "notes"};
+  constexpr JsonLimits kLimits{.max_depth = 8, .max_bytes = 1 << 20};
+  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, file, kLimits));
+  const JsonView root = document.root();
+  ROOFTILE_TRY(const JsonView schema, root.at("schema"));
+  ROOFTILE_TRY(const std::int64_t version, schema.integer(0, 1 << 20));
+  ROOFTILE_TRY(const std::string kind, text_at(root, "kind"));
+  if (version != 1 || kind != "machine")
+    return schema.unsupported(
+        fmt::format("not a machine file of schema 1 (schema {}, kind \"{}\")", version,
+                    printable(kind)),
+        "docs/format/machine.md describes the format; `rooftile characterize -o FILE` writes it");
+  ROOFTILE_CHECK(root.expect_keys(kKeys));
+  Ceilings ceilings;
+  ROOFTILE_CHECK(read_origin(root, ceilings));
+  ROOFTILE_CHECK(read_bandwidth(root, ceilings));
+  ROOFTILE_CHECK(read_rate(root, ceilings));
+  if (const auto launch = root.find("launch")) {
+    ROOFTILE_TRY(ceilings.launch, measured<Seconds>(*launch));
+  }
+  if (ceilings.bandwidth.empty() && ceilings.rate.empty())
+    return root.error("holds no ceiling", "state at least one \"bandwidth\" or \"rate\"");
+  ceilings.file = std::move(file);
+  return ceilings;
+}
+
+Result<Ceilings> load_ceilings(const std::string& path) {
+  constexpr std::size_t kMostBytes = 1 << 20;
+  ROOFTILE_TRY(const std::string text, read_file(path, kMostBytes));
+  return parse_ceilings(text, path);
+}
+
+}  // namespace rooftile::hardware

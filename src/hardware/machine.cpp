@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hardware/machine.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "hardware/load.h"
+
+namespace rooftile::hardware {
+
+namespace {
+
+std::optional<Ceiling<BytesPerSecond>> l1_bandwidth(const GpuSpec& gpu) {
+  const auto whole_gpu = [&gpu](BytesPerCycle per_sm) {
+    return per_sm * static_cast<double>(gpu.sm.count) * gpu.clock.boost;
+  };
+  if (gpu.l1.bandwidth_per_sm)
+    return Ceiling<BytesPerSecond>{whole_gpu(*gpu.l1.bandwidth_per_sm), Provenance::Datasheet};
+  if (gpu.measured.l1_per_sm)
+    return Ceiling<BytesPerSecond>{whole_gpu(*gpu.measured.l1_per_sm), Provenance::Published};
+  return std::nullopt;
+}
+
+std::optional<Ceiling<BytesPerSecond>> l2_bandwidth(const GpuSpec& gpu) {
+  if (gpu.measured.l2_read)
+    return Ceiling<BytesPerSecond>{*gpu.measured.l2_read, Provenance::Published};
+  if (gpu.l2.bandwidth) return Ceiling<BytesPerSecond>{*gpu.l2.bandwidth, Provenance::Datasheet};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name_of(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::Datasheet: return "datasheet";
+    case Provenance::Published: return "published";
+    case Provenance::Measured: return "measured";
+  }
+  return "?";
+}
+
+std::optional<Ceiling<FlopsPerSecond>> Machine::rate_ceiling(RateKey key) const {
+  if (ceilings) {
+    if (const auto it = ceilings->rate.find(key); it != ceilings->rate.end())
+      return Ceiling<FlopsPerSecond>{it->second.value, Provenance::Measured};
+  }
+  if (const auto it = gpu.peak.find(key); it != gpu.peak.end())
+    return Ceiling<FlopsPerSecond>{it->second, Provenance::Datasheet};
+  return std::nullopt;
+}
+
+std::optional<FlopsPerSecond> Machine::rate(DType dtype, Pipe pipe) const {
+  const auto ceiling = rate_ceiling({.dtype = dtype, .pipe = pipe});
+  return ceiling ? std::optional(ceiling->value) : std::nullopt;
+}
+
+std::optional<Pipe> Machine::best_pipe(DType compute, bool matrix) const {
+  if (matrix && rate(compute, Pipe::Tensor)) return Pipe::Tensor;
+  if (rate(compute, Pipe::Vector)) return Pipe::Vector;
+  return std::nullopt;
+}
+
+std::optional<FlopsPerSecond> Machine::best_rate(DType compute, bool matrix) const {
+  const auto pipe = best_pipe(compute, matrix);
+  return pipe ? rate(compute, *pipe) : std::nullopt;
+}
+
+std::optional<Ceiling<BytesPerSecond>> Machine::bandwidth(MemoryLevel level) const {
+  if (ceilings) {
+    if (const auto it = ceilings->bandwidth.find(level); it != ceilings->bandwidth.end())
+      return Ceiling<BytesPerSecond>{it->second.value, Provenance::Measured};
+  }
+  switch (level) {
+    case MemoryLevel::L1: return l1_bandwidth(gpu);
+    case MemoryLevel::L2: return l2_bandwidth(gpu);
+    case MemoryLevel::Dram:
+      if (!gpu.dram.bandwidth) return std::nullopt;
+      return Ceiling<BytesPerSecond>{*gpu.dram.bandwidth, Provenance::Datasheet};
+  }
+  return std::nullopt;
+}
+
+std::optional<FlopsPerByte> Machine::ridge(MemoryLevel level, RateKey key) const {
+  const auto peak = rate_ceiling(key);
+  const auto bytes = bandwidth(level);
+  if (!peak || !bytes) return std::nullopt;
+  return peak->value / bytes->value;
+}
+
+Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
+                             const std::optional<std::string>& machine_file) {
+  Machine machine;
+  if (!machine_file) {
+    ROOFTILE_TRY(machine.gpu, load_gpu(catalog, gpu));
+    return machine;
+  }
+  ROOFTILE_TRY(machine.ceilings, load_ceilings(*machine_file));
+  const auto& measured_on = machine.ceilings->gpu;
+  if (gpu.empty() && !measured_on)
+    return bad_input(*machine_file + ":/gpu", "the file names no GPU of the catalogue",
+                     "say which one with --gpu");
+  ROOFTILE_TRY(machine.gpu, load_gpu(catalog, gpu.empty() ? *measured_on : gpu));
+  if (measured_on) {
+    ROOFTILE_TRY(const GpuSpec other, load_gpu(catalog, *measured_on));
+    if (other.id != machine.gpu.id)
+      return bad_input(
+          *machine_file + ":/gpu",
+          fmt::format("the ceilings were measured on {}, not on {}", other.id, machine.gpu.id),
+          "leave out --gpu, or measure the machine you ask about");
+  }
+  return machine;
+}
+
+}  // namespace rooftile::hardware

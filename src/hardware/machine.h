@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machine that every model computes with: a GPU's data sheet, and measured ceilings where
+// someone has taken them. The accessors choose between the two and say which it was:
+//
+//   value        first choice          then                      else
+//   rate         measured ceiling      data sheet                nothing
+//   L1 bandwidth measured ceiling      SMs x B/clk x boost       published B/clk, nothing
+//   L2 bandwidth measured ceiling      published measurement     data sheet, nothing
+//   DRAM         measured ceiling      data sheet                (always present)
+//
+// "Published" is what other people measured on the same part (GpuSpec::measured). Nothing is ever
+// taken from another part or guessed from a ratio: an unknown level has no bandwidth.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/catalog.h"
+#include "core/result.h"
+#include "core/units.h"
+#include "hardware/ceilings.h"
+#include "hardware/gpu_spec.h"
+
+namespace rooftile::hardware {
+
+enum class Provenance : std::uint8_t { Datasheet, Published, Measured };
+
+/// "datasheet", "published", "measured".
+std::string_view name_of(Provenance provenance);
+
+/// A value and where it is from.
+template <typename Q>
+struct Ceiling {
+  Q value{};
+  Provenance provenance = Provenance::Datasheet;
+};
+
+struct Machine {
+  GpuSpec gpu;
+  std::optional<Ceilings> ceilings;
+
+  /// Peak of the dtype on the pipe; nothing when the GPU has no such units or no known rate.
+  [[nodiscard]] std::optional<FlopsPerSecond> rate(DType dtype, Pipe pipe) const;
+  [[nodiscard]] std::optional<Ceiling<FlopsPerSecond>> rate_ceiling(RateKey key) const;
+
+  /// The pipe that work of this dtype runs on: tensor units when the work is a matrix product
+  /// and the GPU has them for the dtype, else the vector lanes. FP32 never runs as TF32 unasked.
+  [[nodiscard]] std::optional<Pipe> best_pipe(DType compute, bool matrix) const;
+  /// The rate of that pipe.
+  [[nodiscard]] std::optional<FlopsPerSecond> best_rate(DType compute, bool matrix) const;
+
+  /// Read bandwidth of the whole GPU at the level.
+  [[nodiscard]] std::optional<Ceiling<BytesPerSecond>> bandwidth(MemoryLevel level) const;
+
+  /// Arithmetic intensity above which the rate, not the level, is the limit.
+  [[nodiscard]] std::optional<FlopsPerByte> ridge(MemoryLevel level, RateKey key) const;
+};
+
+/// The GPU by name or path, with the ceilings of `machine_file` where one is given. A file that
+/// was measured on another GPU is an error. An empty name takes the GPU that the file names.
+Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
+                             const std::optional<std::string>& machine_file);
+
+}  // namespace rooftile::hardware
