@@ -69,6 +69,7 @@ inline std::optional<double> number_from(const std::string& command) {
 
 inline std::string format_value(double value, const std::string& unit) {
   if (unit.empty() || unit.front() == '/') return fmt::format("{}{}", format_count(value), unit);
+  if (value >= 100) return fmt::format("{:.0f} {}", value, unit);
   return fmt::format("{:.3g} {}", value, unit);
 }
 

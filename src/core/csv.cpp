@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 #if defined(__SSE2__)
@@ -19,22 +21,29 @@ namespace {
 constexpr std::size_t kChunk = 1 << 20;
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
-/// First of `delimiter`, '\n' or '"' in [p, end), or `end`.
-const char* find_special(const char* p, const char* end, char delimiter) {
 #if defined(__SSE2__)
+constexpr std::ptrdiff_t kBlock = 64;
+
+/// One bit per byte of the 64 at `p`: set for `delimiter`, '\n' and '"'.
+std::uint64_t special_bits(const char* p, char delimiter) {
   const __m128i d = _mm_set1_epi8(delimiter);
   const __m128i n = _mm_set1_epi8('\n');
   const __m128i q = _mm_set1_epi8('"');
-  for (; end - p >= 16; p += 16) {
+  std::uint64_t bits = 0;
+  for (int part = 0; part < 4; ++part) {
     // The intrinsic wants a pointer to its own vector type; the load itself is unaligned.
-    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * part));
     const __m128i hit = _mm_or_si128(
-        _mm_or_si128(_mm_cmpeq_epi8(block, d), _mm_cmpeq_epi8(block, n)), _mm_cmpeq_epi8(block, q));
-    const int mask = _mm_movemask_epi8(hit);
-    if (mask != 0) return p + __builtin_ctz(static_cast<unsigned>(mask));
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, d), _mm_cmpeq_epi8(bytes, n)), _mm_cmpeq_epi8(bytes, q));
+    bits |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(hit)))
+            << (16 * part);
   }
+  return bits;
+}
 #endif
-  while (p != end && *p != delimiter && *p != '\n' && *p != '"') ++p;
+
+const char* find_end_of_field(const char* p, const char* end, char delimiter) {
+  while (p != end && *p != delimiter && *p != '\n') ++p;
   return p;
 }
 
@@ -62,22 +71,76 @@ Result<bool> CsvReader::next() {
       if (std::string_view(buffer_.data(), size_).starts_with(kBom)) position_ = kBom.size();
     }
     if (started_ && position_ == size_ && at_end_) return false;
-    if (!started_ || scan_record() == Scan::NeedMore) {
+    const Scan scan = started_ ? scan_record() : Scan::NeedMore;
+    if (scan == Scan::NeedMore) {
       ROOFTILE_CHECK(refill());
       continue;
     }
     record_line_ = next_line_;
+    if (scan == Scan::TooManyFields) {
+      return bad_input(where(),
+                       fmt::format("a record has more than {} fields", options_.max_fields),
+                       "is this a CSV file with the right delimiter?");
+    }
     next_line_ += lines_in_record_;
-    materialize();
-    const std::size_t record_begin = std::exchange(position_, record_end_);
-    const bool blank = fields_.size() == 1 && fields_[0].empty() && raw_[0].begin == record_begin;
-    if (!(blank && options_.skip_blank_lines)) return true;
+    position_ = record_end_;
+    if (!(record_is_blank_ && options_.skip_blank_lines)) return true;
   }
+}
+
+CsvReader::Scan CsvReader::scan_record() {
+  Scan scan = scan_plain_record();
+  if (scan == Scan::HasQuote) {
+    scan = scan_quoted_record();
+    if (scan == Scan::Complete) unescape_fields();
+  }
+  return scan;
+}
+
+/// Ends the record at `p` (its '\n' or the end of the data), with the field that began at `field`.
+void CsvReader::end_plain_record(const char* field, const char* p) {
+  lines_in_record_ = 1;
+  record_end_ =
+      static_cast<std::size_t>(p - buffer_.data()) + (p == buffer_.data() + size_ ? 0 : 1);
+  const bool carriage_return = p != field && p[-1] == '\r';
+  fields_.emplace_back(field, static_cast<std::size_t>(p - field) - (carriage_return ? 1 : 0));
+  record_is_blank_ = fields_.size() == 1 && fields_[0].empty();
+}
+
+/// A record without any quote, as nearly all are, in one pass; gives up at the first quote.
+CsvReader::Scan CsvReader::scan_plain_record() {
+  fields_.clear();
+  const char* const end = buffer_.data() + size_;
+  const char* field = buffer_.data() + position_;
+  const char* p = field;
+#if defined(__SSE2__)
+  for (; end - p >= kBlock; p += kBlock) {
+    for (std::uint64_t bits = special_bits(p, options_.delimiter); bits != 0; bits &= bits - 1) {
+      const char* const at = p + std::countr_zero(bits);
+      if (*at == '"') return Scan::HasQuote;
+      if (*at == '\n') return end_plain_record(field, at), Scan::Complete;
+      fields_.emplace_back(field, static_cast<std::size_t>(at - field));
+      field = at + 1;
+    }
+    if (fields_.size() >= options_.max_fields) return Scan::TooManyFields;
+  }
+#endif
+  for (; p != end; ++p) {
+    if (*p == '"') return Scan::HasQuote;
+    if (*p == '\n') return end_plain_record(field, p), Scan::Complete;
+    if (*p != options_.delimiter) continue;
+    if (fields_.size() >= options_.max_fields) return Scan::TooManyFields;
+    fields_.emplace_back(field, static_cast<std::size_t>(p - field));
+    field = p + 1;
+  }
+  if (!at_end_) return Scan::NeedMore;
+  end_plain_record(field, end);
+  return Scan::Complete;
 }
 
 /// Finds the field boundaries of the record at position_. Nothing is changed in the buffer, so the
 /// scan can simply be repeated after more data has been read.
-CsvReader::Scan CsvReader::scan_record() {
+CsvReader::Scan CsvReader::scan_quoted_record() {
   raw_.clear();
   lines_in_record_ = 0;
   const char* const base = buffer_.data();
@@ -104,13 +167,11 @@ CsvReader::Scan CsvReader::scan_record() {
       }
       // Text after a closing quote is not RFC 4180; keep what is there up to the delimiter.
       const char* rest = p;
-      while (p != end && *p != options_.delimiter && *p != '\n') ++p;
+      p = find_end_of_field(p, end, options_.delimiter);
       if (p != rest && !(p - rest == 1 && *rest == '\r'))
         field.end = static_cast<std::size_t>(p - base);
-    } else {
-      p = find_special(p, end, options_.delimiter);
-      while (p != end && *p == '"')
-        p = find_special(p + 1, end, options_.delimiter);  // a stray quote is data
+    } else {  // a stray quote is data
+      p = find_end_of_field(p, end, options_.delimiter);
       field.end = static_cast<std::size_t>(p - base);
     }
     if (p == end && !at_end_) return Scan::NeedMore;
@@ -119,9 +180,11 @@ CsvReader::Scan CsvReader::scan_record() {
         base[field.end - 1] == '\r') {
       field.end -= 1;
     }
+    if (raw_.size() >= options_.max_fields) return Scan::TooManyFields;
     raw_.push_back(field);
     if (last) {
       lines_in_record_ += 1;
+      record_is_blank_ = false;
       record_end_ = static_cast<std::size_t>(p - base) + (p == end ? 0 : 1);
       return Scan::Complete;
     }
@@ -129,13 +192,12 @@ CsvReader::Scan CsvReader::scan_record() {
   }
 }
 
-void CsvReader::materialize() {
+void CsvReader::unescape_fields() {
   fields_.clear();
   for (const RawField& field : raw_) {
     char* first = buffer_.data() + field.begin;
     std::size_t length = field.end - field.begin;
-    if (field
-            .has_escapes) {  // collapse "" to " in place; the record is complete, nobody rescans it
+    if (field.has_escapes) {  // collapse "" to " in place; nobody rescans a complete record
       char* out = first;
       for (std::size_t i = 0; i < length; ++i) {
         *out++ = first[i];

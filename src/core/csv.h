@@ -29,6 +29,7 @@ namespace rooftile {
 struct CsvOptions {
   char delimiter = ',';
   std::size_t max_record_bytes = 64 << 20;  ///< a longer record (a lost quote) is an error
+  std::size_t max_fields = 1 << 20;         ///< more in one record is an error
   bool skip_blank_lines = true;
 };
 
@@ -64,13 +65,16 @@ class CsvReader {
     std::size_t end;
     bool has_escapes;
   };
-  enum class Scan : std::uint8_t { Complete, NeedMore };
+  enum class Scan : std::uint8_t { Complete, NeedMore, HasQuote, TooManyFields };
 
   CsvReader(std::string name, const CsvOptions& options)
       : name_(std::move(name)), options_(options) {}
   Scan scan_record();
+  Scan scan_plain_record();
+  Scan scan_quoted_record();
+  void end_plain_record(const char* field, const char* p);
+  void unescape_fields();
   Status refill();
-  void materialize();
 
   std::string name_;
   CsvOptions options_;
@@ -79,6 +83,7 @@ class CsvReader {
   std::size_t position_ = 0;  ///< start of the next record
   std::size_t size_ = 0;      ///< valid bytes in buffer_
   std::size_t record_end_ = 0;
+  bool record_is_blank_ = false;
   bool at_end_ = false;
   bool started_ = false;
   std::int64_t consumed_before_buffer_ = 0;

@@ -44,6 +44,30 @@ TEST(Csv, QuotedFields) {
       << "an empty quoted field is a row, a blank line is not";
 }
 
+// The fast path looks at 64 bytes at a time: fields, line ends and quotes on and around the border.
+TEST(Csv, FieldsAcrossBlockBorders) {
+  for (std::size_t length = 55; length < 140; ++length) {
+    const std::string word(length, 'x');
+    EXPECT_EQ(parse(word + ",b\r\n1,\"" + word + "\"\n" + word),
+              (Rows{{word, "b"}, {"1", word}, {word}}))
+        << length;
+  }
+}
+
+TEST(Csv, TooManyFieldsAreAnError) {
+  for (const std::string quote : {"", "\""}) {
+    CsvReader reader = CsvReader::from_text("a\n" + quote + quote + std::string(200, ','), "t.csv",
+                                            {.max_fields = 100});
+    ASSERT_TRUE(reader.next());
+    const auto more = reader.next();
+    ASSERT_FALSE(more);
+    EXPECT_EQ(
+        to_string(more.error()),
+        "error: t.csv:2: a record has more than 100 fields\nhint: is this a CSV file with the "
+        "right delimiter?\n");
+  }
+}
+
 TEST(Csv, UnclosedQuoteIsAnError) {
   const auto rows = read_all(CsvReader::from_text("a\n\"b\n", "t.csv", {}));
   ASSERT_FALSE(rows);
