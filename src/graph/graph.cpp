@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/text.h"
+
+namespace rooftile::graph {
+
+std::string_view name_of(Step step) {
+  switch (step) {
+    case Step::Infer: return "infer";
+    case Step::Train: return "train";
+    case Step::Prefill: return "prefill";
+    case Step::Decode: return "decode";
+  }
+  return "?";
+}
+
+Result<Step> parse_step(std::string_view text) {
+  constexpr std::array kSteps{Step::Infer, Step::Train, Step::Prefill, Step::Decode};
+  std::array<std::string_view, kSteps.size()> names;
+  for (std::size_t i = 0; i < kSteps.size(); ++i) {
+    names[i] = name_of(kSteps[i]);
+    if (names[i] == text) return kSteps[i];
+  }
+  return bad_input({}, fmt::format("unknown phase \"{}\"", printable(text)),
+                   did_you_mean(text, names, "phases:"));
+}
+
+namespace {
+
+constexpr std::int64_t kMaxRepeat = 1'000'000;  // no real model is near; 10^9 is a mistake
+
+Status check_node(const Node& node, const std::set<std::string, std::less<>>& known,
+                  const std::string& where) {
+  if (node.count < 1 || node.count > kMaxRepeat) {
+    return bad_input(where, fmt::format("a count of {} is out of range", node.count),
+                     fmt::format("1 to {}", kMaxRepeat));
+  }
+  if (auto status = ops::check(node.op); !status) {
+    Error error = std::move(status).error();
+    error.where = where;
+    return tl::unexpected(std::move(error));
+  }
+  for (const std::string& input : node.inputs) {
+    if (input == kBlockInput || known.contains(input)) continue;
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    return bad_input(where, fmt::format("input \"{}\" does not exist", printable(input)),
+                     did_you_mean(input, names, "an input is the name of an earlier node:"));
+  }
+  return {};
+}
+
+struct Totals {
+  std::int64_t parameters = 0;
+};
+
+Status check_block(const Block& block, const std::string& model,
+                   std::set<std::string, std::less<>>& published, Totals& totals) {
+  const std::string where = fmt::format("{}:{}", model, block.name);
+  if (block.repeat < 1 || block.repeat > kMaxRepeat) {
+    return bad_input(where, fmt::format("{} repetitions are out of range", block.repeat),
+                     fmt::format("a block repeats 1 to {} times", kMaxRepeat));
+  }
+  std::set<std::string, std::less<>> known = published;
+  for (const Node& node : block.nodes) {
+    const std::string node_where = fmt::format("{}/{}", where, node.name);
+    ROOFTILE_CHECK(check_node(node, known, node_where));
+    if (node.name.empty() || node.name == kBlockInput || !known.insert(node.name).second) {
+      return bad_input(node_where, fmt::format("node name \"{}\" is taken", printable(node.name)),
+                       "names are unique within a block; \"input\" means the block's input");
+    }
+    if (node.shared_weights) continue;
+    std::int64_t total = 0;
+    if (__builtin_mul_overflow(ops::parameters_of(node.op), node.count, &total) ||
+        __builtin_mul_overflow(total, block.repeat, &total) ||
+        __builtin_add_overflow(total, totals.parameters, &totals.parameters) ||
+        totals.parameters > Shape::kMaxElements) {
+      return bad_input(node_where, "the model has too many parameters",
+                       "up to 2^53 parameters are supported");
+    }
+  }
+  for (const Node& node : block.nodes) published.insert(block.name + "." + node.name);
+  return {};
+}
+
+}  // namespace
+
+Status validate(Graph& graph) {
+  Totals totals;
+  std::set<std::string, std::less<>> published;
+  std::set<std::string, std::less<>> block_names;
+  for (const Block& block : graph.blocks) {
+    if (!block_names.insert(block.name).second) {
+      return bad_input(graph.name, fmt::format("block name \"{}\" is taken", printable(block.name)),
+                       "block names are unique");
+    }
+    ROOFTILE_CHECK(check_block(block, graph.name, published, totals));
+  }
+  graph.parameters = totals.parameters;
+  return {};
+}
+
+}  // namespace rooftile::graph

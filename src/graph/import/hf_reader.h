@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the fields of a Hugging Face config.json with their library defaults. A key that is absent
+// or null takes its default; a key of the wrong type or out of range is an error that points at it.
+// Keys that no importer asks for are normal in these files and ignored.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+#include "core/result.h"
+
+namespace rooftile::graph {
+
+class HfReader {
+ public:
+  /// Sizes beyond this are mistakes, and keep the products of two of them in range.
+  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
+  static constexpr std::int64_t kMaxLayers = 1'000'000;
+
+  explicit HfReader(JsonView root) : root_(std::move(root)) {}
+
+  [[nodiscard]] const JsonView& root() const { return root_; }
+  /// A size of at least 1 that must be present.
+  [[nodiscard]] Result<std::int64_t> size(std::string_view key) const;
+  [[nodiscard]] Result<std::int64_t> size_or(std::string_view key, std::int64_t fallback) const;
+  /// As size_or, and 0 is allowed: it means "none".
+  [[nodiscard]] Result<std::int64_t> count_or(std::string_view key, std::int64_t fallback) const;
+  [[nodiscard]] Result<std::int64_t> layers(std::string_view key) const;
+  [[nodiscard]] Result<bool> flag(std::string_view key, bool fallback) const;
+  [[nodiscard]] Result<std::string> text(std::string_view key, std::string_view fallback) const;
+  /// A dropout probability: true when it is above 0.
+  [[nodiscard]] Result<bool> dropout(std::string_view key, double fallback) const;
+  /// `heads` must divide `width`; the error points at `heads_key`.
+  [[nodiscard]] Result<std::int64_t> head_size(std::string_view heads_key, std::int64_t width,
+                                               std::int64_t heads) const;
+
+ private:
+  JsonView root_;
+};
+
+}  // namespace rooftile::graph

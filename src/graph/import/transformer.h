@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building stones of transformer graphs, shared by the families: a builder that appends nodes to a
+// block, attention (eager or fused) and activations, in the kernels that an eager framework
+// launches. What differs between families (how scores are scaled and masked, which copies are made)
+// is a field of AttentionSpec, not a second implementation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "graph/graph.h"
+#include "graph/import_model.h"
+
+namespace rooftile::graph {
+
+/// Token counts of one step, from the options and the model's longest sequence.
+struct TokenCounts {
+  std::int64_t batch = 1;
+  std::int64_t queries = 1;  ///< tokens per sequence that pass through the layers
+  std::int64_t keys = 1;     ///< tokens that attention sees: queries plus the cache
+  bool train = false;
+  bool cached = false;  ///< prefill and decode keep a key/value cache
+  [[nodiscard]] std::int64_t rows() const { return batch * queries; }
+};
+/// `longest` is the model's own limit; a longer request is an error unless `longest` is 0.
+Result<TokenCounts> token_counts(const ImportOptions& options, std::int64_t longest,
+                                 std::string_view model);
+
+class BlockBuilder {
+ public:
+  explicit BlockBuilder(std::string name, std::int64_t repeat) {
+    block_.name = std::move(name);
+    block_.repeat = repeat;
+  }
+
+  /// Appends a node and returns its name.
+  std::string add(std::string name, ops::AnyOp op, std::vector<std::string> inputs);
+  /// As add(); the node takes part in no backward pass (masks, positions, caches).
+  std::string add_constant(std::string name, ops::AnyOp op, std::vector<std::string> inputs);
+  Node& last() { return block_.nodes.back(); }
+  Block take() && { return std::move(block_); }
+
+ private:
+  Block block_;
+};
+
+/// Element-wise nodes in one line each.
+ops::AnyOp unary(ops::Function function, const Shape& shape);
+ops::AnyOp scalar(ops::Function function, const Shape& shape);
+ops::AnyOp binary(ops::Function function, const Shape& shape);
+/// The second operand has `second` elements and, where `gradient` is false, is constant.
+ops::AnyOp broadcast(ops::Function function, const Shape& shape, std::int64_t second,
+                     bool gradient);
+
+enum class ScoreScale : std::uint8_t {
+  None,        ///< scaled elsewhere, or not at all (T5)
+  ByScalar,    ///< scores / number
+  ByTensor,    ///< scores / one-element tensor
+  Multiplied,  ///< scores * number
+};
+enum class ScoreMask : std::uint8_t {
+  None,
+  Where,  ///< where(mask, scores, -inf), one queries x keys mask
+  Add,    ///< scores + mask
+};
+
+struct AttentionSpec {
+  std::int64_t heads = 1, kv_heads = 1, head_dim = 1;
+  bool causal = true;
+  std::int64_t window = 0;  ///< sliding window, 0 = full
+  ScoreScale scale = ScoreScale::ByScalar;
+  ScoreMask mask = ScoreMask::None;
+  std::int64_t mask_elements = 0;  ///< of an added mask
+  bool mask_gradient = false;      ///< a learned position bias is added
+  bool dropout = false;
+  bool contiguous = true;  ///< the output is copied back to batch x token x head order
+};
+
+/// Appends attention over the given queries, keys and values; returns the name of its output of
+/// batch x queries x (heads * head_dim).
+struct AttentionInputs {
+  std::string query, key, value;
+};
+std::string add_attention(BlockBuilder& block, const TokenCounts& tokens, AttentionKind kind,
+                          const AttentionSpec& spec, const AttentionInputs& inputs,
+                          const std::string& prefix);
+
+/// Appends an activation by its Hugging Face name (gelu, gelu_new, relu, silu, ...); names() lists
+/// the known ones.
+Status check_activation(const JsonView& root, std::string_view key, std::string_view name);
+std::string add_activation(BlockBuilder& block, std::string_view name, const Shape& shape,
+                           const std::string& input, const std::string& prefix);
+
+/// Dropout in training when `active`, else the input itself.
+std::string add_dropout(BlockBuilder& block, const TokenCounts& tokens, bool active,
+                        const Shape& shape, const std::string& input, std::string name);
+
+enum class HeadNorm : std::uint8_t { None, LayerNorm, RmsNorm };
+struct HeadSpec {
+  std::int64_t width = 1, vocab = 1;
+  bool tied = true;
+  bool bias = false;
+  HeadNorm norm = HeadNorm::LayerNorm;
+  bool contiguous = false;  ///< the logits are copied once more (OPT)
+  bool scaled = false;      ///< the hidden states are scaled before the product (tied T5)
+};
+/// Final norm, logits and, in training with `loss`, the cross entropy. Prefill and decode need the
+/// logits of the last token only.
+Block language_model_head(const HeadSpec& spec, const TokenCounts& tokens, bool loss);
+
+/// The cache of a decoder in prefill and decode; nothing otherwise.
+std::optional<KvCache> kv_cache(const TokenCounts& tokens, std::int64_t layers,
+                                std::int64_t kv_heads, std::int64_t head_dim, std::int64_t window);
+
+}  // namespace rooftile::graph

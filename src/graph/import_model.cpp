@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/import_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "graph/import/importer.h"
+
+namespace rooftile::graph {
+
+namespace {
+
+// The import formats; a new one is a file in import/ and a line here.
+constexpr std::array kImporters{
+    Importer{.format = "Hugging Face config.json",
+             .expects = "\"model_type\"",
+             .recognizes = is_hf_config,
+             .import = import_hf_config},
+};
+
+constexpr std::string_view kFolder = "models/";
+constexpr std::string_view kExtension = ".json";
+
+/// "GPT2_Large" and "gpt2-large" are one name.
+std::string normalized(std::string_view name) {
+  std::string text = to_lower(name);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+/// models/gpt2_large.json -> gpt2-large
+std::string name_of_file(std::string_view relative) {
+  relative.remove_prefix(kFolder.size());
+  return normalized(relative.substr(0, relative.size() - kExtension.size()));
+}
+
+std::vector<std::string> model_files(const Catalog& catalog) {
+  std::vector<std::string> files = catalog.list(kFolder);
+  std::erase_if(files, [](const std::string& file) { return !file.ends_with(kExtension); });
+  return files;
+}
+
+/// What a shipped file says about itself in its "rooftile" object.
+struct Card {
+  std::vector<std::string> aliases;
+  std::string description;
+};
+
+Result<Card> read_card(const JsonView& document) {
+  Card card;
+  const auto object = document.find("rooftile");
+  if (!object) return card;
+  constexpr std::array<std::string_view, 2> kKeys{"aliases", "description"};
+  ROOFTILE_CHECK(object->expect_keys(kKeys));
+  if (const auto text = object->find("description")) {
+    ROOFTILE_TRY(card.description, text->string());
+  }
+  if (const auto list = object->find("aliases")) {
+    ROOFTILE_TRY(const auto elements, list->elements());
+    for (const JsonView& element : elements) {
+      ROOFTILE_TRY(std::string alias, element.string());
+      card.aliases.push_back(std::move(alias));
+    }
+  }
+  return card;
+}
+
+Result<Graph> import_document(const JsonView& root, std::string model,
+                              const ImportOptions& options) {
+  for (const Importer& importer : kImporters) {
+    if (!importer.recognizes(root)) continue;
+    ROOFTILE_TRY(Graph graph, importer.import(root, options));
+    graph.name = std::move(model);
+    graph.step = options.step;
+    graph.dtype = options.dtype;
+    graph.batch = options.batch;
+    ROOFTILE_CHECK(validate(graph));
+    return graph;
+  }
+  std::string hint = "known formats:";
+  for (const Importer& importer : kImporters) {
+    hint += fmt::format(" {} (has {})", importer.format, importer.expects);
+  }
+  return root.error("this is no model description that is known", hint);
+}
+
+bool looks_like_path(std::string_view model) {
+  std::error_code failure;
+  return model.find('/') != std::string_view::npos || model.ends_with(kExtension) ||
+         std::filesystem::is_regular_file(std::filesystem::path(model), failure);
+}
+
+/// The catalogue file of a built-in model by name or alias.
+Result<std::optional<std::string>> find_builtin(const Catalog& catalog, std::string_view model) {
+  const std::string wanted = normalized(model);
+  const std::vector<std::string> files = model_files(catalog);
+  for (const std::string& file : files) {
+    if (name_of_file(file) == wanted) return file;
+  }
+  for (const std::string& file : files) {
+    ROOFTILE_TRY(const Catalog::File content, catalog.read(file));
+    ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
+    ROOFTILE_TRY(const Card card, read_card(document.root()));
+    for (const std::string& alias : card.aliases) {
+      if (normalized(alias) == wanted) return file;
+    }
+  }
+  return std::optional<std::string>{};
+}
+
+tl::unexpected<Error> unknown_model(const Catalog& catalog, std::string_view model) {
+  const std::vector<std::string> files = model_files(catalog);
+  std::vector<std::string> names;
+  for (const std::string& file : files) names.push_back(name_of_file(file));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string wanted = normalized(model);
+  const auto near = nearest(wanted, views);
+  return bad_input({}, fmt::format("unknown model \"{}\"", printable(model)),
+                   near ? fmt::format("did you mean \"{}\"?", *near)
+                        : "`rooftile models` lists the built-in ones; a model can also be the "
+                          "path of a Hugging Face config.json");
+}
+
+}  // namespace
+
+std::string_view name_of(AttentionKind kind) {
+  switch (kind) {
+    case AttentionKind::Eager: return "eager";
+    case AttentionKind::Flash: return "flash";
+  }
+  return "?";
+}
+
+Result<AttentionKind> parse_attention(std::string_view text) {
+  if (text == "eager") return AttentionKind::Eager;
+  if (text == "flash") return AttentionKind::Flash;
+  return bad_input({}, fmt::format("unknown attention \"{}\"", printable(text)), "eager or flash");
+}
+
+Result<Graph> import_text(std::string_view text, const std::string& name,
+                          const ImportOptions& options) {
+  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, name));
+  return import_document(document.root(), name, options);
+}
+
+Result<Graph> import_model(const Catalog& catalog, std::string_view model,
+                           const ImportOptions& options) {
+  if (looks_like_path(model)) {
+    const std::string path(model);
+    ROOFTILE_TRY(const std::string text, read_file(path));
+    return import_text(text, path, options);
+  }
+  ROOFTILE_TRY(const auto file, find_builtin(catalog, model));
+  if (!file) return unknown_model(catalog, model);
+  ROOFTILE_TRY(const Catalog::File content, catalog.read(*file));
+  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
+  return import_document(document.root(), name_of_file(*file), options);
+}
+
+Result<std::vector<ModelSummary>> list_models(const Catalog& catalog) {
+  std::vector<ModelSummary> models;
+  for (const std::string& file : model_files(catalog)) {
+    ROOFTILE_TRY(const Catalog::File content, catalog.read(file));
+    ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
+    ROOFTILE_TRY(Card card, read_card(document.root()));
+    ImportOptions options;
+    options.step = Step::Train;  // with all heads that carry parameters
+    ROOFTILE_TRY(const Graph graph, import_document(document.root(), name_of_file(file), options));
+    models.push_back({.name = graph.name,
+                      .family = graph.family,
+                      .parameters = graph.parameters,
+                      .aliases = std::move(card.aliases),
+                      .description = std::move(card.description)});
+  }
+  std::sort(models.begin(), models.end(),
+            [](const ModelSummary& a, const ModelSummary& b) { return a.name < b.name; });
+  return models;
+}
+
+}  // namespace rooftile::graph

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the name of a model to its graph. A model is a built-in name (data/models through the
+// catalogue), or the path of a file; the importer is chosen by the file's content from one table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/catalog.h"
+#include "core/dtype.h"
+#include "core/result.h"
+#include "graph/graph.h"
+
+namespace rooftile::graph {
+
+enum class AttentionKind : std::uint8_t {
+  Eager,  ///< scores are written to memory: two batched products, scaling, mask, softmax
+  Flash   ///< one fused kernel
+};
+/// eager flash
+std::string_view name_of(AttentionKind kind);
+Result<AttentionKind> parse_attention(std::string_view text);
+
+struct ImportOptions {
+  Step step = Step::Infer;
+  std::int64_t batch = 1;
+  /// Tokens per sequence (train, infer, prefill); for images it is ignored. 0 = the model's own
+  /// default: its longest sequence, at most 1024.
+  std::int64_t sequence = 0;
+  /// Decode: tokens already in the cache of each sequence. 0 = as `sequence`.
+  std::int64_t context = 0;
+  DType dtype = DType::Fp32;
+  AttentionKind attention = AttentionKind::Eager;
+  bool loss = true;  ///< training: cross entropy over the logits
+};
+
+/// Imports and validates. Unknown names suggest the nearest built-in one.
+Result<Graph> import_model(const Catalog& catalog, std::string_view model,
+                           const ImportOptions& options);
+
+/// The same from a document in memory; `name` is what errors call it.
+Result<Graph> import_text(std::string_view text, const std::string& name,
+                          const ImportOptions& options);
+
+struct ModelSummary {
+  std::string name;    ///< as `import_model` takes it: "gpt2-large"
+  std::string family;  ///< "gpt2", "llama", "cnn", ...
+  std::int64_t parameters = 0;
+  std::vector<std::string> aliases;
+  std::string description;
+};
+
+/// All built-in models, sorted by name.
+Result<std::vector<ModelSummary>> list_models(const Catalog& catalog);
+
+}  // namespace rooftile::graph

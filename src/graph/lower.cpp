@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/lower.h"
+
+#include <utility>
+
+namespace rooftile::graph {
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::Forward: return "forward";
+    case Phase::Backward: return "backward";
+    case Phase::Accumulate: return "accumulate";
+    case Phase::Optimizer: return "optimizer";
+  }
+  return "?";
+}
+
+namespace {
+
+class Lowering {
+ public:
+  explicit Lowering(const Graph& graph)
+      : graph_(graph), precision_(ops::precision_of(graph.dtype)) {}
+
+  void forward() {
+    for (const Block& block : graph_.blocks) {
+      for (const Node& node : block.nodes) {
+        ops::forward(node.op, context(node), scratch_);
+        take(block, node, Phase::Forward);
+      }
+    }
+  }
+
+  void backward(bool accumulate) {
+    for (auto block = graph_.blocks.rbegin(); block != graph_.blocks.rend(); ++block) {
+      for (auto node = block->nodes.rbegin(); node != block->nodes.rend(); ++node) {
+        if (!node->differentiable) continue;
+        ops::backward(node->op, context(*node), scratch_);
+        take(*block, *node, Phase::Backward);
+        if (!accumulate) continue;
+        ops::accumulate(node->op, context(*node), scratch_);
+        take(*block, *node, Phase::Accumulate);
+      }
+    }
+  }
+
+  void update(ops::Optimizer optimizer) {
+    if (graph_.parameters == 0) return;
+    const ops::OptimizerUpdate op{.optimizer = optimizer, .elements = graph_.parameters};
+    op.forward({.precision = precision_, .input_gradient = true}, scratch_);
+    for (ops::KernelWork& work : scratch_) {
+      kernels_.push_back(
+          {.name = "optimizer", .phase = Phase::Optimizer, .count = 1, .work = std::move(work)});
+    }
+    scratch_.clear();
+  }
+
+  std::vector<LoweredKernel> finish() && { return std::move(kernels_); }
+
+ private:
+  [[nodiscard]] ops::LowerContext context(const Node& node) const {
+    return {.precision = precision_, .input_gradient = node.input_gradient};
+  }
+
+  void take(const Block& block, const Node& node, Phase phase) {
+    for (ops::KernelWork& work : scratch_) {
+      kernels_.push_back({.name = block.name + "/" + node.name,
+                          .phase = phase,
+                          .count = block.repeat * node.count,
+                          .work = std::move(work)});
+    }
+    scratch_.clear();
+  }
+
+  const Graph& graph_;
+  ops::Precision precision_;
+  ops::KernelList scratch_;
+  std::vector<LoweredKernel> kernels_;
+};
+
+}  // namespace
+
+std::vector<LoweredKernel> lower(const Graph& graph, const LowerOptions& options) {
+  Lowering lowering(graph);
+  lowering.forward();
+  if (options.mode == Mode::Train) {
+    lowering.backward(options.accumulate);
+    if (options.optimizer) lowering.update(*options.optimizer);
+  }
+  return std::move(lowering).finish();
+}
+
+LowerOptions default_lower_options(const Graph& graph) {
+  LowerOptions options;
+  options.mode = graph.step == Step::Train ? Mode::Train : Mode::Infer;
+  return options;
+}
+
+}  // namespace rooftile::graph

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From operators to GPU kernels. One entry per kernel of each node, with the number of times the
+// step launches it (repetitions of the block times the node's count). Forward kernels come in graph
+// order, backward ones in reverse, then the optimizer's update. The graph has been validated, so
+// this cannot fail.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ops/kernel_work.h"
+
+namespace rooftile::graph {
+
+enum class Phase : std::uint8_t { Forward, Backward, Accumulate, Optimizer };
+/// forward backward accumulate optimizer
+std::string_view name_of(Phase phase);
+
+struct LoweredKernel {
+  std::string name;  ///< "block/node", equal for all kernels of a node
+  Phase phase = Phase::Forward;
+  std::int64_t count = 1;  ///< launches per step
+  ops::KernelWork work;
+  bool operator==(const LoweredKernel&) const = default;
+};
+
+enum class Mode : std::uint8_t { Infer, Train };
+
+struct LowerOptions {
+  Mode mode = Mode::Infer;  ///< Train adds the backward pass
+  /// The gradients are summed into stored ones (as when they were not reset to "none" before, and
+  /// with micro-batches); adds the Accumulate kernels. Ignored for inference.
+  bool accumulate = true;
+  std::optional<ops::Optimizer> optimizer;  ///< adds the update of all parameters; training only
+};
+
+std::vector<LoweredKernel> lower(const Graph& graph, const LowerOptions& options);
+
+/// The options that follow from the graph's own step: training graphs train.
+LowerOptions default_lower_options(const Graph& graph);
+
+}  // namespace rooftile::graph

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/moe.h"
+
+#include <fmt/format.h>
+
+namespace rooftile::ops {
+
+Status MoeRouting::check() const {
+  ROOFTILE_CHECK(check_sizes("router scores", {tokens, experts}));
+  ROOFTILE_CHECK(check_sizes("routed tokens", {tokens, top_k, width}));
+  if (top_k > experts) {
+    return bad_input({}, fmt::format("a token cannot go to {} of {} experts", top_k, experts), {});
+  }
+  return {};
+}
+
+Shape MoeRouting::output() const {
+  switch (step) {
+    case RoutingStep::Select: return {tokens, top_k};
+    case RoutingStep::Dispatch: return {tokens * top_k, width};
+    case RoutingStep::Combine: return {tokens, width};
+  }
+  return {};
+}
+
+Saved MoeRouting::saved(const LowerContext&) const {
+  switch (step) {
+    case RoutingStep::Select: return {.inputs = 0, .output = true, .extra = {}};
+    case RoutingStep::Dispatch:
+      return {.inputs = 0, .output = false, .extra = bytes_of(tokens * top_k, DType::Int64)};
+    case RoutingStep::Combine: return {.inputs = 3, .output = false, .extra = {}};
+  }
+  return {};
+}
+
+void MoeRouting::forward(const LowerContext& context, KernelList& kernels) const {
+  const std::int64_t slots = tokens * top_k;
+  switch (step) {
+    case RoutingStep::Select:
+      kernels.push_back(
+          vector_kernel(context.precision, {.op = "topk_softmax",
+                                            .kind = KernelClass::Softmax,
+                                            .shape = {.rows = tokens, .columns = experts},
+                                            .flop_per_element = 5.0,
+                                            .read = tokens * experts,
+                                            .written = 2 * slots}));
+      return;
+    case RoutingStep::Dispatch:
+      kernels.push_back(
+          vector_kernel(context.precision, {.op = "moe_permute",
+                                            .kind = KernelClass::Gather,
+                                            .shape = {.rows = slots, .columns = width},
+                                            .flop_per_element = 0.0,
+                                            .read = tokens * width,
+                                            .written = slots * width}));
+      return;
+    case RoutingStep::Combine:
+      kernels.push_back(
+          vector_kernel(context.precision, {.op = "moe_unpermute",
+                                            .kind = KernelClass::Gather,
+                                            .shape = {.rows = slots, .columns = width},
+                                            .flop_per_element = 2.0,
+                                            .read = slots * width + slots,
+                                            .written = tokens * width}));
+      return;
+  }
+}
+
+void MoeRouting::backward(const LowerContext& context, KernelList& kernels) const {
+  MoeRouting mirrored = *this;
+  switch (step) {
+    case RoutingStep::Select: break;  // the softmax's gradient, over the same rows
+    case RoutingStep::Dispatch: mirrored.step = RoutingStep::Combine; break;
+    case RoutingStep::Combine: mirrored.step = RoutingStep::Dispatch; break;
+  }
+  mirrored.forward(context, kernels);
+}
+
+Status ExpertLinear::check() const {
+  ROOFTILE_CHECK(check_sizes("expert weights", {experts, in, out}));
+  ROOFTILE_CHECK(check_sizes("expert input", {slots, in}));
+  return check_sizes("expert output", {slots, out});
+}
+
+namespace {
+
+KernelWork expert_kernel(const Precision& p, const GemmShape& shape, std::int64_t bias) {
+  KernelWork work = gemm_kernel(p, ExpertLinear::kName, shape, false);
+  work.kind = KernelClass::BatchedGemm;
+  work.read += bytes_of(bias, p.storage);
+  return work;
+}
+
+}  // namespace
+
+void ExpertLinear::forward(const LowerContext& context, KernelList& kernels) const {
+  kernels.push_back(expert_kernel(context.precision,
+                                  {.batch = touched(), .m = rows(), .n = out, .k = in},
+                                  bias ? touched() * out : 0));
+}
+
+void ExpertLinear::backward(const LowerContext& context, KernelList& kernels) const {
+  const Precision& p = context.precision;
+  kernels.push_back(expert_kernel(p, {.batch = touched(), .m = rows(), .n = in, .k = out}, 0));
+  kernels.push_back(expert_kernel(p, {.batch = touched(), .m = out, .n = in, .k = rows()}, 0));
+}
+
+void ExpertLinear::accumulate(const LowerContext& context, KernelList& kernels) const {
+  kernels.push_back(gradient_add(context.precision, touched() * in * out));
+  if (bias) kernels.push_back(gradient_add(context.precision, touched() * out));
+}
+
+}  // namespace rooftile::ops
