@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The writer of machine files. The layout is fixed and flat, so the lines are written directly.
 #include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
 
 #include "hardware/ceilings.h"
 
@@ -9,38 +9,76 @@ namespace rooftile::hardware {
 
 namespace {
 
-using nlohmann::ordered_json;
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
 
 /// Base units with all digits, so that reading gives back the same double.
 template <typename Q>
-ordered_json member(const Measured<Q>& measured, std::string_view unit) {
-  const auto text = [unit](Q value) { return fmt::format("{} {}", value.base(), unit); };
-  ordered_json out{{"value", text(measured.value)}};
-  if (measured.low) out["low"] = text(*measured.low);
-  if (measured.high) out["high"] = text(*measured.high);
-  if (measured.samples) out["samples"] = *measured.samples;
-  return out;
+std::string value_of(const Measured<Q>& measured, std::string_view unit) {
+  std::string out = fmt::format("{{\"value\": \"{} {}\"", measured.value.base(), unit);
+  if (measured.low) out += fmt::format(", \"low\": \"{} {}\"", measured.low->base(), unit);
+  if (measured.high) out += fmt::format(", \"high\": \"{} {}\"", measured.high->base(), unit);
+  if (measured.samples) out += fmt::format(", \"samples\": {}", *measured.samples);
+  return out + "}";
+}
+
+std::string block(char open, const std::vector<std::string>& lines, char close) {
+  return fmt::format("{}\n    {}\n  {}", open, fmt::join(lines, ",\n    "), close);
+}
+
+std::vector<std::string> bandwidth_lines(const Ceilings& ceilings) {
+  std::vector<std::string> lines;
+  for (const auto& [level, value] : ceilings.bandwidth) {
+    lines.push_back(fmt::format("\"{}\": {}", name_of(level), value_of(value, "B/s")));
+  }
+  if (ceilings.last_level)
+    lines.push_back(fmt::format("\"last_level\": {}", value_of(*ceilings.last_level, "B/s")));
+  if (ceilings.shared)
+    lines.push_back(fmt::format("\"shared\": {}", value_of(*ceilings.shared, "B/s")));
+  return lines;
 }
 
 }  // namespace
 
 std::string to_json(const Ceilings& ceilings) {
-  ordered_json root{{"schema", 1}, {"kind", "machine"}, {"device", ceilings.device}};
-  if (ceilings.gpu) root["gpu"] = *ceilings.gpu;
-  root["tool"] = ceilings.tool;
-  root["date"] = ceilings.date;
-  for (const auto& [name, value] : ceilings.environment) root["environment"][name] = value;
-  for (const auto& [level, value] : ceilings.bandwidth) {
-    root["bandwidth"][std::string(name_of(level))] = member(value, "B/s");
+  std::vector<std::string> members{"\"schema\": 1", "\"kind\": \"machine\"",
+                                   "\"device\": " + quoted(ceilings.device)};
+  if (ceilings.gpu) members.push_back("\"gpu\": " + quoted(*ceilings.gpu));
+  members.push_back("\"tool\": " + quoted(ceilings.tool));
+  members.push_back("\"date\": " + quoted(ceilings.date));
+  const auto add_block = [&members](std::string_view name, char open,
+                                    const std::vector<std::string>& lines, char close) {
+    if (!lines.empty())
+      members.push_back(fmt::format("\"{}\": {}", name, block(open, lines, close)));
+  };
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : ceilings.environment) {
+    environment.push_back(fmt::format("{}: {}", quoted(name), quoted(value)));
   }
-  if (ceilings.last_level) root["bandwidth"]["last_level"] = member(*ceilings.last_level, "B/s");
-  if (ceilings.shared) root["bandwidth"]["shared"] = member(*ceilings.shared, "B/s");
-  for (const auto& [key, value] : ceilings.rate)
-    root["rate"][name_of(key)] = member(value, "FLOP/s");
-  if (ceilings.launch) root["launch"] = member(*ceilings.launch, "s");
-  if (!ceilings.notes.empty()) root["notes"] = ceilings.notes;
-  constexpr int kIndent = 2;
-  return root.dump(kIndent, ' ', true, ordered_json::error_handler_t::replace) + "\n";
+  add_block("environment", '{', environment, '}');
+  add_block("bandwidth", '{', bandwidth_lines(ceilings), '}');
+  std::vector<std::string> rates;
+  for (const auto& [key, value] : ceilings.rate) {
+    rates.push_back(fmt::format("\"{}\": {}", name_of(key), value_of(value, "FLOP/s")));
+  }
+  add_block("rate", '{', rates, '}');
+  if (ceilings.launch) members.push_back("\"launch\": " + value_of(*ceilings.launch, "s"));
+  std::vector<std::string> notes;
+  for (const std::string& note : ceilings.notes) notes.push_back(quoted(note));
+  add_block("notes", '[', notes, ']');
+  return fmt::format("{{\n  {}\n}}\n", fmt::join(members, ",\n  "));
 }
 
 }  // namespace rooftile::hardware

@@ -86,11 +86,17 @@ TEST(Machine, MeasuredCeilingsComeFirst) {
 }
 
 TEST(Ceilings, ReadsAndWrites) {
-  const auto ceilings = parse_ceilings(kCeilings, "m.json");
+  auto ceilings = parse_ceilings(kCeilings, "m.json");
   ASSERT_TRUE(ceilings) << to_string(ceilings.error());
   EXPECT_EQ(ceilings->bandwidth.at(MemoryLevel::L1).samples, 30);
   EXPECT_DOUBLE_EQ(ceilings->launch->value.base(), 3e-6);
   EXPECT_EQ(ceilings->environment.at(1).second, "locked at 1 GHz");
+  // All kinds of values, and texts that need escapes, survive a round trip to the last bit.
+  ceilings->notes = {"a \"quoted\" back\\slash\n"};
+  ceilings->last_level = {
+      .value = BytesPerSecond::from_base(1e12 / 3.0), .low = {}, .high = {}, .samples = 7};
+  ceilings->shared = {
+      .value = BytesPerSecond::from_base(2e12 / 7.0), .low = {}, .high = {}, .samples = {}};
   const auto again = parse_ceilings(to_json(*ceilings), "m.json");
   ASSERT_TRUE(again) << to_string(again.error());
   EXPECT_EQ(*again, *ceilings);
