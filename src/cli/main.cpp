@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <exception>
 
-int main() {
-  std::puts("rooftile " ROOFTILE_VERSION);
-  return 0;
+#include "cli/command.h"
+#include "core/result.h"
+
+int main(int argc, char** argv) {
+  try {
+    return rooftile::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: internal: %s\nhint: please report this, with the command line\n",
+                 error.what());
+    return static_cast<int>(rooftile::ErrorCode::Internal);
+  }
 }

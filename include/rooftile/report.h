@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The answer: totals, phases, operators, memory, warnings. Plain values with the unit in the name;
+// the JSON report (docs/format/report.md) has the same names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rooftile/request.h"
+
+namespace rooftile {
+
+struct TrafficBytes {
+  double l1 = 0, l2 = 0, dram = 0;
+};
+
+/// One operator, grouped over the layers in which it repeats.
+struct OperatorReport {
+  std::string name;        ///< node in the model: "h.attn.c_attn"
+  std::string op;          ///< "linear", "softmax", ...
+  std::string phase;       ///< forward | backward | accumulate | optimizer
+  std::int64_t count = 0;  ///< launches in the step
+  std::string shape;
+  std::string dtype;
+  double latency_ms = 0, low_ms = 0, high_ms = 0;  ///< all launches together
+  double bound_ms = 0;
+  std::string limiter;  ///< compute | l1 | l2 | dram | launch
+  TrafficBytes traffic;
+  double flops = 0;
+  std::string tile;
+  double waves = 0;
+  double wave_factor = 1;  ///< loss to the last, partly filled wave; not part of the bound
+  std::string provenance;  ///< measured | learned | analytical | bound
+  bool extrapolated = false;
+};
+
+struct LatencyReport {
+  double total_ms = 0, low_ms = 0, high_ms = 0;
+  double forward_ms = 0, backward_ms = 0, optimizer_ms = 0, communication_ms = 0;
+};
+
+struct MemoryReport {
+  double weights_bytes = 0, gradients_bytes = 0, optimizer_bytes = 0, activations_bytes = 0;
+  double kv_cache_bytes = 0, total_bytes = 0;
+  std::optional<double> capacity_bytes;
+  std::optional<bool> fits;
+};
+
+struct Report {
+  Request request;         ///< as resolved: defaults filled in
+  std::string model_name;  ///< "gpt2-large"
+  std::string gpu_name;    ///< "NVIDIA H100 SXM5 80GB"
+  std::string predictor;
+  std::string roofs;  ///< where the ceilings are from: "datasheet", "measured (FILE)"
+  std::int64_t parameters = 0;
+  LatencyReport latency;
+  double bound_total_ms = 0;
+  double flops = 0;
+  std::map<std::string, double> limiter_share;  ///< fraction of the time per limiter
+  MemoryReport memory;
+  std::vector<OperatorReport> operators;  ///< in the order of execution
+  std::vector<std::string> warnings;
+};
+
+}  // namespace rooftile

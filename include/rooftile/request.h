@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What to predict: a model, a machine and how the step is run. Every field has the default that
+// the command line has; strings are the names of docs/guide/commands.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rooftile {
+
+struct Request {
+  std::string model;  ///< built-in name, Hugging Face config.json or native graph JSON
+  std::string gpu;    ///< catalogue name, alias or JSON file
+  std::optional<std::string> machine;  ///< measured ceilings to use instead of the data sheet's
+
+  std::string phase = "infer";           ///< infer | train | prefill | decode
+  std::int64_t batch = 1;                ///< sequences (images) in the step
+  std::optional<std::int64_t> sequence;  ///< tokens per sequence; the model's own length by default
+  std::optional<std::int64_t> context;   ///< decode: tokens already in the KV cache
+  std::string dtype = "fp32";
+  std::string attention = "eager";  ///< eager | flash
+  std::string fusion = "none";      ///< none | compile
+  std::string optimizer =
+      "none";              ///< none | sgd | sgd_momentum | adam | adamw; part of a training step
+  bool recompute = false;  ///< activation checkpointing, per block
+
+  std::string predictor;             ///< empty: the default predictor
+  std::vector<std::string> catalog;  ///< folders that overlay the embedded catalogue
+};
+
+}  // namespace rooftile

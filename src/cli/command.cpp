@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "core/file.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;  // the one thing a signal handler may touch
+
+void on_interrupt(int /*signal*/) {
+  interrupted = 1;
+}
+
+/// Draws "title  42 % [=====>    ] 0:12 left  note" on one line of stderr.
+class Bar {
+ public:
+  explicit Bar(std::string title) : title_(std::move(title)) {
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+  }
+  ~Bar() {
+    if (drawn_) std::fputs("\r\033[K", stderr);
+  }
+  Bar(const Bar&) = delete;
+  Bar& operator=(const Bar&) = delete;
+
+  bool update(const ProgressState& state) {
+    const auto now = std::chrono::steady_clock::now();
+    const double elapsed = std::chrono::duration<double>(now - start_).count();
+    const bool due = elapsed > 2.0 && now - last_ > std::chrono::milliseconds(100);
+    if (due && ::isatty(STDERR_FILENO) != 0) {
+      last_ = now;
+      drawn_ = true;
+      draw(state, elapsed);
+    }
+    return interrupted == 0;
+  }
+
+ private:
+  void draw(const ProgressState& state, double elapsed) const {
+    constexpr int kWidth = 30;
+    const double fraction = std::clamp(state.fraction, 0.0, 1.0);
+    const int full = static_cast<int>(fraction * kWidth);
+    const double left = fraction > 0 ? elapsed * (1 - fraction) / fraction : 0;
+    std::fputs(fmt::format("\r\033[K{} {:3.0f} % [{:=<{}}{: <{}}] {}:{:02d} left  {}", title_,
+                           fraction * 100, "", full, "", kWidth - full, static_cast<int>(left) / 60,
+                           static_cast<int>(left) % 60, state.note)
+                   .c_str(),
+               stderr);
+    std::fflush(stderr);
+  }
+
+  std::string title_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = start_;
+  bool drawn_ = false;
+};
+
+}  // namespace
+
+Result<Catalog> Context::catalog() const {
+  ROOFTILE_TRY(Catalog catalog, Catalog::standard());
+  for (const std::string& folder : catalog_folders) ROOFTILE_CHECK(catalog.overlay(folder));
+  return catalog;
+}
+
+void add_output_options(CLI::App& command, Output& output,
+                        const std::vector<std::string>& formats) {
+  output.format = formats.front();
+  command.add_option("--format", output.format, "how to write the result")
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
+  command.add_option("-o,--output", output.file, "write to this file instead of stdout");
+}
+
+Status emit(const Output& output, const std::string& text) {
+  if (!output.file.empty()) return write_file_atomic(output.file, text);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return bad_input("<stdout>", "cannot be written");
+  }
+  return {};
+}
+
+Terminal terminal() {
+  Terminal result;
+  result.is_terminal = ::isatty(STDOUT_FILENO) != 0;
+  result.color = result.is_terminal && std::getenv("NO_COLOR") == nullptr;
+  winsize size{};
+  if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
+    result.width = std::min<int>(size.ws_col, 100);
+  }
+  return result;
+}
+
+Progress progress_bar(std::string title) {
+  // std::function wants a copyable target; the bar lives as long as the last copy.
+  auto bar = std::make_shared<Bar>(std::move(title));
+  return [bar](const ProgressState& state) { return bar->update(state); };
+}
+
+}  // namespace rooftile::cli

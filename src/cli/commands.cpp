@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "core/text.h"
+#include "rooftile/version.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+constexpr std::array<void (*)(CLI::App&, Context&), 0> kCommands{};
+
+constexpr const char* kDescription =
+    "rooftile measures, explains and forecasts deep-learning performance on GPUs.\n"
+    "No GPU, no Python and no network are needed to predict.";
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  rooftile predict gpt2-large --gpu h100-sxm\n"
+    "  rooftile predict gpt2-large --gpu h100-sxm --phase train --batch 4 --seq 1024\n"
+    "  rooftile compare llama3-8b --gpus a100-sxm-80gb,h100-sxm,mi300x --phase decode --dtype "
+    "bf16\n"
+    "  rooftile kernel gemm --m 4096 --n 4096 --k 4096 --gpu l4 --dtype bf16\n"
+    "  rooftile gpus h100-sxm\n"
+    "\nExit codes: 0 ok, 1 bad input, 2 usage, 3 unsupported content, 70 internal error.\n";
+
+/// Usage errors in the house form, with the nearest option or subcommand.
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::vector<std::string> owned;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    owned.push_back(sub->get_name());
+    if (!sub->parsed()) continue;
+    for (const CLI::Option* option : sub->get_options()) {
+      for (const std::string& name : option->get_lnames()) owned.push_back("--" + name);
+    }
+  }
+  const std::vector<std::string_view> names(owned.begin(), owned.end());
+  std::string message = error.what();
+  std::string hint = "see rooftile --help";
+  for (const CLI::App* sub : app.get_subcommands())
+    hint = "see rooftile " + sub->get_name() + " --help";
+  // CLI11 ends "The following argument was not expected: --bacth" with the word itself.
+  const std::string word = message.substr(message.rfind(' ') + 1);
+  if (const auto near = nearest(word, names))
+    hint = "did you mean \"" + std::string(*near) + "\"? " + hint;
+  std::fputs(
+      to_string(Error{.code = ErrorCode::Usage, .where = {}, .message = message, .hint = hint})
+          .c_str(),
+      stderr);
+  return static_cast<int>(ErrorCode::Usage);
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv) {
+  CLI::App app(kDescription, "rooftile");
+  Context context;
+  app.set_version_flag("--version", fmt::format("rooftile {}", version()));
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "help of all subcommands");
+  app.add_option("--catalog", context.catalog_folders,
+                 "folder that overlays the embedded catalogue (gpus/, models/, ...); may repeat");
+  app.fallthrough();
+  for (const auto add : kCommands) add(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error);
+  }
+  return context.exit_status;
+}
+
+}  // namespace rooftile::cli

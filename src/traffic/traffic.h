@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes that a kernel moves through each level of the memory hierarchy. A level's number counts
+// what crosses its upper boundary: l1 = bytes the SMs request, l2 = bytes L1 misses, dram = bytes
+// L2 misses. Every level is at least the compulsory traffic of KernelWork (inputs once, outputs
+// once) except DRAM, where data that the previous kernel left in L2 need not be fetched again.
+#pragma once
+
+#include "core/units.h"
+#include "hardware/gpu_spec.h"
+#include "ops/kernel_work.h"
+#include "tile/tile_plan.h"
+
+namespace rooftile::traffic {
+
+struct Traffic {
+  Bytes l1;
+  Bytes l2;
+  Bytes dram_read;
+  Bytes dram_written;
+  /// The part of the DRAM traffic that a large enough L2 could have kept from the kernel before:
+  /// min(compulsory, L2 size). A lower bound on time must not count it.
+  Bytes dram_avoidable;
+
+  [[nodiscard]] Bytes dram() const { return dram_read + dram_written; }
+  bool operator==(const Traffic&) const = default;
+};
+
+/// Compulsory traffic: the same bytes at every level.
+Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu);
+
+/// The default model of the bytes a real kernel moves.
+Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
+              const hardware::GpuSpec& gpu);
+
+}  // namespace rooftile::traffic
