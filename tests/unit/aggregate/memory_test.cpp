@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregate/memory.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph/import_model.h"
+
+namespace rooftile::aggregate {
+namespace {
+
+using graph::Block;
+using graph::Graph;
+using graph::Node;
+using graph::Step;
+
+/// A model input of 4 x 8 and three repetitions of 8 -> 16, ReLU, 16 -> 8.
+Graph perceptron(Step step, DType dtype) {
+  Graph graph;
+  graph.name = "perceptron";
+  graph.step = step;
+  graph.dtype = dtype;
+  graph.blocks.push_back(
+      {.name = "inputs", .nodes = {{.name = "x", .op = ops::View{{4, 8}}, .inputs = {}}}});
+  graph.blocks.push_back(
+      {.name = "layer",
+       .repeat = 3,
+       .nodes = {
+           {.name = "up", .op = ops::Linear{.rows = 4, .in = 8, .out = 16}, .inputs = {"input"}},
+           {.name = "act",
+            .op = ops::Elementwise{.function = ops::Function::Relu, .shape = {4, 16}},
+            .inputs = {"up"}},
+           {.name = "down", .op = ops::Linear{.rows = 4, .in = 16, .out = 8}, .inputs = {"act"}},
+       }});
+  EXPECT_TRUE(graph::validate(graph).has_value());
+  return graph;
+}
+
+// Parameters of a repetition: 8*16 + 16 + 16*8 + 8 = 280.
+TEST(Memory, WeightsGradientsAndStateOfTheOptimizer) {
+  const MemoryEstimate fp32 =
+      memory(perceptron(Step::Train, DType::Fp32), {.optimizer = ops::Optimizer::Adam});
+  EXPECT_EQ(fp32.weights, Bytes::from_base(3 * 280 * 4));
+  EXPECT_EQ(fp32.gradients, fp32.weights);
+  EXPECT_EQ(fp32.optimizer, Bytes::from_base(3 * 280 * 4 * 2));
+  // 16 bytes per parameter: 2 + 2, and FP32 master weights and moments.
+  const MemoryEstimate bf16 =
+      memory(perceptron(Step::Train, DType::Bf16), {.optimizer = ops::Optimizer::AdamW});
+  EXPECT_EQ(bf16.weights + bf16.gradients + bf16.optimizer, Bytes::from_base(3 * 280 * 16));
+  const MemoryEstimate sgd =
+      memory(perceptron(Step::Train, DType::Fp32), {.optimizer = ops::Optimizer::Sgd});
+  EXPECT_EQ(sgd.optimizer, Bytes{});
+  const MemoryEstimate momentum =
+      memory(perceptron(Step::Train, DType::Fp32), {.optimizer = ops::Optimizer::SgdMomentum});
+  EXPECT_EQ(momentum.optimizer, momentum.weights);
+  const MemoryEstimate infer =
+      memory(perceptron(Step::Infer, DType::Fp32), {.optimizer = ops::Optimizer::Adam});
+  EXPECT_EQ(infer.gradients + infer.optimizer, Bytes{});
+}
+
+// 8-bit matrices in inference; biases count with their matrix. In training the weights are BF16.
+TEST(Memory, NarrowFormatsStoreTheMatricesOfInference) {
+  EXPECT_EQ(memory(perceptron(Step::Infer, DType::Fp8E4m3), {}).weights,
+            Bytes::from_base(3 * 280 * 1));
+  EXPECT_EQ(memory(perceptron(Step::Train, DType::Fp8E4m3), {}).weights,
+            Bytes::from_base(3 * 280 * 2));
+}
+
+// Kept per repetition: the input of `up` (4*8*4 = 128 B) and the output of the ReLU, which both the
+// ReLU and `down` need (4*16*4 = 256 B, once).
+TEST(Memory, TrainingKeepsEachTensorOnce) {
+  EXPECT_EQ(memory(perceptron(Step::Train, DType::Fp32), {}).activations,
+            Bytes::from_base(3 * (128 + 256)));
+}
+
+// Three inputs, and the inside of one repetition.
+TEST(Memory, RecomputationKeepsTheInputsOfBlocks) {
+  EXPECT_EQ(memory(perceptron(Step::Train, DType::Fp32), {.optimizer = {}, .recompute = true})
+                .activations,
+            Bytes::from_base(3 * 128 + 256));
+}
+
+// Live at `up`: 128 + 256; at the ReLU, whose block input is dead: 256 + 256; at `down`: 256 + 128.
+TEST(Memory, InferenceNeedsTheLargestLiveSet) {
+  EXPECT_EQ(memory(perceptron(Step::Infer, DType::Fp32), {}).activations,
+            Bytes::from_base(256 + 256));
+}
+
+// A residual keeps the block's input alive over all of the block: 128 + 256 + 256.
+TEST(Memory, ResidualExtendsTheLifeOfTheInput) {
+  Graph graph = perceptron(Step::Infer, DType::Fp32);
+  graph.blocks[1].nodes.push_back(
+      {.name = "sum",
+       .op = ops::Elementwise{.operands = ops::Operands::Binary, .shape = {4, 8}},
+       .inputs = {"down", "input"}});
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(128 + 256 + 256));
+}
+
+// The last block reads the output of the first (an encoder): it lives through the block between.
+TEST(Memory, TensorsOfEarlierBlocksStayAlive) {
+  Graph graph = perceptron(Step::Infer, DType::Fp32);
+  graph.blocks.push_back(
+      {.name = "head",
+       .nodes = {{.name = "sum",
+                  .op = ops::Elementwise{.operands = ops::Operands::Binary, .shape = {4, 8}},
+                  .inputs = {"input", "inputs.x"}}}});
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(128 + 256 + 256));
+  // Trained as a product, the head keeps both of its operands: x, which the first layer keeps
+  // already, and the output of the last layer (128 B).
+  graph.step = Step::Train;
+  graph.blocks[2].nodes[0].op = ops::Elementwise{
+      .function = ops::Function::Mul, .operands = ops::Operands::Binary, .shape = {4, 8}};
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(3 * (128 + 256) + 128));
+}
+
+// Views have no bytes of their own: what looks at `up` keeps `up`.
+TEST(Memory, ViewsAreFree) {
+  Graph graph = perceptron(Step::Infer, DType::Fp32);
+  std::vector<Node>& nodes = graph.blocks[1].nodes;
+  nodes.insert(nodes.begin() + 1,
+               {.name = "view", .op = ops::View{.shape = {64}}, .inputs = {"up"}});
+  nodes[2].inputs = {"view"};
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  EXPECT_EQ(memory(graph, {}), memory(perceptron(Step::Infer, DType::Fp32), {}));
+  graph.step = Step::Train;
+  EXPECT_EQ(memory(graph, {}), memory(perceptron(Step::Train, DType::Fp32), {}));
+}
+
+TEST(Memory, RepetitionCostsNoTime) {
+  Graph graph = perceptron(Step::Train, DType::Fp32);
+  graph.blocks[1].repeat = 1'000'000;
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(1e6 * (128 + 256)));
+}
+
+// Keys and values of 12 layers, 12 heads of 64, 4 sequences of 100 + 1 tokens, 2 bytes each.
+TEST(Memory, KeyValueCache) {
+  const auto graph =
+      graph::import_model(Catalog::embedded(), "gpt2",
+                          {.step = Step::Decode, .batch = 4, .context = 100, .dtype = DType::Fp16});
+  ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
+  EXPECT_EQ(memory(*graph, {}).kv_cache, Bytes::from_base(2.0 * 12 * 12 * 64 * 4 * 101 * 2));
+}
+
+Graph gpt2_like(int layers, graph::AttentionKind attention) {
+  const std::string config = fmt::format(
+      R"({{"model_type": "gpt2", "activation_function": "gelu", "n_embd": 1280, "n_head": 20,
+           "n_layer": {}, "n_positions": 1024, "vocab_size": 50257}})",
+      layers);
+  auto graph = graph::import_text(config, "config.json",
+                                  {.step = Step::Train,
+                                   .batch = 4,
+                                   .sequence = 1024,
+                                   .dtype = DType::Bf16,
+                                   .attention = attention});
+  EXPECT_TRUE(graph.has_value()) << to_string(graph.error());
+  return *graph;
+}
+
+Bytes layer_activations(graph::AttentionKind attention, bool recompute) {
+  const MemoryOptions options{.optimizer = ops::Optimizer::AdamW, .recompute = recompute};
+  return memory(gpt2_like(2, attention), options).activations -
+         memory(gpt2_like(1, attention), options).activations;
+}
+
+// Korthikanti et al. 2022, eq. 2: a layer keeps s b h (34 + 5 a s / h) bytes in 16 bits. We also
+// count the statistics of its two norms, 2 * 2 FP32 numbers per token, and the boolean mask.
+TEST(Memory, LayerOfATransformerIsAsPublished) {
+  constexpr double kS = 1024, kB = 4, kH = 1280, kA = 20;
+  const double published = kS * kB * kH * (34 + 5 * kA * kS / kH);
+  EXPECT_DOUBLE_EQ(layer_activations(graph::AttentionKind::Eager, false).base(),
+                   published + 16 * kS * kB + kS * kS);
+}
+
+// Selective recomputation of the same paper (section 5) is what a fused kernel does: 34 s b h; it
+// keeps the output and one log-sum-exp per query and head, but no mask of dropped scores.
+TEST(Memory, FusedAttentionKeepsNoScores) {
+  constexpr double kS = 1024, kB = 4, kH = 1280, kA = 20;
+  const double published = kS * kB * kH * 34;
+  const double ours = layer_activations(graph::AttentionKind::Flash, false).base();
+  EXPECT_DOUBLE_EQ(ours, published + 16 * kS * kB + 4 * kA * kS * kB);
+}
+
+// Full recomputation keeps 2 s b h per layer.
+TEST(Memory, RecomputedLayerKeepsItsInput) {
+  EXPECT_DOUBLE_EQ(layer_activations(graph::AttentionKind::Eager, true).base(),
+                   2.0 * 1024 * 4 * 1280);
+}
+
+// 36 layers as published plus the rest: 774,030,080 parameters at 16 bytes.
+TEST(Memory, Gpt2LargeTraining) {
+  const MemoryEstimate estimate =
+      memory(gpt2_like(36, graph::AttentionKind::Eager), {.optimizer = ops::Optimizer::AdamW});
+  EXPECT_DOUBLE_EQ((estimate.weights + estimate.gradients + estimate.optimizer).base(),
+                   774'030'080.0 * 16);
+  const double layers = 36 * 1024.0 * 4 * 1280 * (34 + 5 * 20 * 1024.0 / 1280);
+  EXPECT_NEAR(estimate.activations.base() / layers, 1.0, 0.05);  // embedding, head and logits
+  EXPECT_GT(estimate.activations.base(), layers);
+}
+
+}  // namespace
+}  // namespace rooftile::aggregate
