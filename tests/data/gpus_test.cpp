@@ -13,6 +13,7 @@
 
 #include "core/csv.h"
 #include "core/json.h"
+#include "hardware/lint.h"
 #include "hardware/load.h"
 #include "shared_data.h"
 
@@ -35,6 +36,15 @@ TEST(ShippedGpus, AllLoadAndCoverTheGenerations) {
   for (const char* wanted : {"maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper",
                              "blackwell", "cdna1", "cdna2", "cdna3", "cdna4", "xe_hpc"}) {
     EXPECT_TRUE(architectures.contains(wanted)) << wanted;
+  }
+}
+
+TEST(ShippedGpus, AllLintClean) {
+  for (const GpuSpec& gpu : shipped()) {
+    for (const LintFinding& finding : lint(gpu)) {
+      EXPECT_TRUE(finding.allowed)
+          << gpu.id << ": " << finding.rule << " " << finding.pointer << ": " << finding.message;
+    }
   }
 }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hardware/lint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/text.h"
+#include "hardware/lint_checks.h"
+
+namespace rooftile::hardware {
+
+namespace {
+
+struct Check {
+  LintRule rule;
+  void (*run)(const GpuSpec& gpu, LintReport& report);
+};
+
+constexpr std::string_view kUnitSlip = "unit-slip";
+constexpr std::string_view kAllowance = "allowance";
+
+constexpr std::array<Check, 19> kChecks{{
+    {{kUnitSlip, "every value is within orders of magnitude of real GPUs"}, check_unit_slip},
+    {{"peak-product", "peak = SMs x FLOP per clock x clock, within 2 %"}, check_peak_product},
+    {{"peak-twice", "no peak is twice that product (a figure with sparsity)"}, check_peak_twice},
+    {{"peak-half", "no peak is half that product (multiply-adds counted once)"}, check_peak_half},
+    {{"arch-rate", "FLOP per SM and clock are those of the architecture"}, check_arch_rate},
+    {{"fp32-lanes", "flop_per_clock.fp32 = 2 x fp32_lanes"}, check_fp32_lanes},
+    {{"tensor-ratio", "BF16, TF32, FP8 and FP4 stand in the usual ratio to FP16"},
+     check_tensor_ratio},
+    {{"accumulate", "accumulating in FP16 is twice as fast as the rate in peak"}, check_accumulate},
+    {{"clock-order", "base and tensor clock do not exceed boost"}, check_clock_order},
+    {{"power", "FP32 rate per watt is that of a GPU"}, check_power},
+    {{"warps", "max_warps x warp_size = max_threads"}, check_warps},
+    {{"dram-product", "DRAM bandwidth = bus width x data rate / 8, within 2 %"},
+     check_dram_product},
+    {{"ridge", "peak / DRAM bandwidth is plausible for FP32 and for narrow tensor types"},
+     check_ridge},
+    {{"bandwidth-order", "L1 >= L2 >= last level >= DRAM bandwidth"}, check_bandwidth_order},
+    {{"latency-order", "L1 < L2 < last level < DRAM latency"}, check_latency_order},
+    {{"measured-above-peak", "no published measurement exceeds the data sheet"}, check_measured},
+    {{"shared", "shared_per_block <= shared <= L1 where they are one array"}, check_shared},
+    {{"line-sector", "a cache line is a whole number of sectors"}, check_line_sector},
+    {{"link-product", "a link's rate is what its name says, in one direction"}, check_link_product},
+}};
+
+constexpr LintRule kAllowanceRule{kAllowance, "every allowance names a rule and is needed"};
+
+/// `*` stands for any text, once.
+bool matches(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == text;
+  const std::string_view head = pattern.substr(0, star);
+  const std::string_view tail = pattern.substr(star + 1);
+  return text.size() >= head.size() + tail.size() && text.starts_with(head) && text.ends_with(tail);
+}
+
+/// "rule" or "rule:/pointer".
+std::pair<std::string_view, std::string_view> split_allowance(std::string_view key) {
+  const std::size_t colon = key.find(':');
+  if (colon == std::string_view::npos) return {key, "*"};
+  return {key.substr(0, colon), key.substr(colon + 1)};
+}
+
+void apply_allowances(const GpuSpec& gpu, std::vector<LintFinding>& findings,
+                      std::set<std::string>& used) {
+  for (LintFinding& finding : findings) {
+    for (const auto& [key, reason] : gpu.lint_allow) {
+      const auto [rule, pointer] = split_allowance(key);
+      if (rule == finding.rule && matches(pointer, finding.pointer)) {
+        finding.allowed = reason;
+        used.insert(key);
+      }
+    }
+  }
+}
+
+void check_allowances(const GpuSpec& gpu, const std::set<std::string>& used,
+                      std::vector<LintFinding>& findings) {
+  std::vector<std::string_view> ids;
+  for (const LintRule& rule : lint_rules()) ids.push_back(rule.id);
+  LintReport report(kAllowance, findings);
+  for (const auto& [key, reason] : gpu.lint_allow) {
+    const auto [rule, pointer] = split_allowance(key);
+    if (std::find(ids.begin(), ids.end(), rule) == ids.end()) {
+      report.add("/lint/allow", fmt::format("\"{}\" is no rule; {}", printable(rule),
+                                            did_you_mean(rule, ids, "rules are")));
+    } else if (!used.contains(key)) {
+      report.add("/lint/allow", fmt::format("\"{}\" allows nothing: no such finding", key));
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const LintRule> lint_rules() {
+  static const auto kRules = [] {
+    std::array<LintRule, kChecks.size() + 1> rules;
+    for (std::size_t i = 0; i < kChecks.size(); ++i) rules[i] = kChecks[i].rule;
+    rules.back() = kAllowanceRule;
+    return rules;
+  }();
+  return kRules;
+}
+
+std::vector<LintFinding> lint(const GpuSpec& gpu) {
+  std::vector<LintFinding> findings;
+  std::set<std::string> used;
+  for (const Check& check : kChecks) {
+    LintReport report(check.rule.id, findings);
+    check.run(gpu, report);
+    if (check.rule.id == kUnitSlip) {
+      apply_allowances(gpu, findings, used);
+      if (!is_clean(findings)) return findings;  // the rest would repeat the same mistake
+    }
+  }
+  apply_allowances(gpu, findings, used);
+  check_allowances(gpu, used, findings);
+  return findings;
+}
+
+bool is_clean(std::span<const LintFinding> findings) {
+  return std::all_of(findings.begin(), findings.end(),
+                     [](const LintFinding& finding) { return finding.allowed.has_value(); });
+}
+
+}  // namespace rooftile::hardware

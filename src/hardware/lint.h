@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks of a GPU file against itself and against its architecture. Every number of a data sheet
+// can be derived from others (peak = SMs x FLOP per clock x clock, bandwidth = pins x rate), so
+// a wrong one shows. A finding names its rule, the value and what it should be. Where a vendor's
+// own documents disagree the file declares the exception with a reason:
+//   "lint": {"allow": {"dram-product": "AMD prints 6 TB/s, 8192 bit x 6 Gbit/s is 6.144"}}
+// The key may end in a pointer, "peak-product:/peak/*_tensor", to allow no more than is needed.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/gpu_spec.h"
+
+namespace rooftile::hardware {
+
+struct LintFinding {
+  std::string rule;
+  std::string pointer;                 ///< the value, "/peak/fp32"
+  std::string message;                 ///< with the number found and the number expected
+  std::optional<std::string> allowed;  ///< the file's reason, where it declares the exception
+};
+
+struct LintRule {
+  std::string_view id;
+  std::string_view checks;  ///< one line
+};
+
+/// All rules, in the order in which they run.
+std::span<const LintRule> lint_rules();
+
+/// Allowed findings are in the list, too. Values off by orders of magnitude (rule unit-slip) hide
+/// the rules that would follow from them.
+std::vector<LintFinding> lint(const GpuSpec& gpu);
+
+/// No finding that is not allowed.
+bool is_clean(std::span<const LintFinding> findings);
+
+}  // namespace rooftile::hardware

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "core/text.h"
+#include "hardware/lint_checks.h"
+
+namespace rooftile::hardware {
+
+namespace {
+
+constexpr double kRounding = 0.02;
+constexpr RateKey kFp32{.dtype = DType::Fp32, .pipe = Pipe::Vector};
+
+bool near(double value, double expected, double tolerance) {
+  return std::abs(value - expected) <= tolerance * expected;
+}
+
+/// What a GPU of 2010 to 2035 can have; a wrong prefix (k, M, G, T) falls outside.
+struct Plausible {
+  double low, high;
+  std::string_view unit;
+};
+
+constexpr Plausible kClock{2e8, 4e9, "Hz"};
+constexpr Plausible kDramBandwidth{5e10, 4e13, "B/s"};
+constexpr Plausible kCacheBandwidth{1e11, 2e14, "B/s"};
+constexpr Plausible kDramSize{1e9, 4e12, "B"};
+constexpr Plausible kL2Size{2.5e5, 1.1e9, "B"};
+constexpr Plausible kL1Size{8e3, 2e6, "B"};
+constexpr Plausible kLine{16, 512, "B"};
+constexpr Plausible kLatency{8, 5000, "cycles"};
+constexpr Plausible kL1PerSm{16, 1024, "B/clk"};
+constexpr Plausible kLink{1e9, 5e12, "B/s"};
+constexpr Plausible kFlopPerSmClock{1, 131072, "FLOP per SM and clock"};
+
+void expect(double value, const Plausible& range, std::string_view pointer, LintReport& report) {
+  if (value >= range.low && value <= range.high) return;
+  std::string hint;
+  for (const double factor : {1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9}) {
+    if (value * factor >= range.low && value * factor <= range.high) {
+      hint = fmt::format("; {:g} times as much would be plausible: wrong prefix?", factor);
+      break;
+    }
+  }
+  report.add(std::string(pointer), fmt::format("{:g} {} is not between {:g} and {:g}{}", value,
+                                               range.unit, range.low, range.high, hint));
+}
+
+template <typename Q>
+void expect(const std::optional<Q>& value, const Plausible& range, std::string_view pointer,
+            LintReport& report) {
+  if (value) expect(value->base(), range, pointer, report);
+}
+
+void expect_level(const MemorySpec& level, const Plausible& size, const Plausible& bandwidth,
+                  const std::string& pointer, LintReport& report) {
+  expect(level.size, size, pointer + "/size", report);
+  expect(level.bandwidth, bandwidth, pointer + "/bandwidth", report);
+  expect(level.bandwidth_per_sm, kL1PerSm, pointer + "/bandwidth_per_sm", report);
+  expect(level.line, kLine, pointer + "/line", report);
+  expect(level.sector, kLine, pointer + "/sector", report);
+  expect(level.latency, kLatency, pointer + "/latency", report);
+}
+
+/// A level's bandwidth over the whole GPU, data sheet or published, and where it stands.
+struct Level {
+  std::string_view name;
+  std::string_view pointer;
+  std::optional<double> bandwidth;
+  std::optional<double> latency;
+};
+
+std::optional<double> base_of(const auto& quantity) {
+  return quantity ? std::optional(quantity->base()) : std::nullopt;
+}
+
+std::array<Level, 4> levels_of(const GpuSpec& gpu) {
+  const auto whole_gpu = [&gpu](const std::optional<BytesPerCycle>& per_sm) {
+    return per_sm ? std::optional(per_sm->base() * static_cast<double>(gpu.sm.count) *
+                                  gpu.clock.boost.base())
+                  : std::nullopt;
+  };
+  const auto l1 = whole_gpu(gpu.l1.bandwidth_per_sm);
+  const auto l2 = base_of(gpu.l2.bandwidth);
+  const MemorySpec last = gpu.last_level.value_or(MemorySpec{});
+  return {
+      {{"L1", "/memory/l1", l1 ? l1 : whole_gpu(gpu.measured.l1_per_sm), base_of(gpu.l1.latency)},
+       {"L2", "/memory/l2", l2 ? l2 : base_of(gpu.measured.l2_read), base_of(gpu.l2.latency)},
+       {"last level", "/memory/last_level", base_of(last.bandwidth), base_of(last.latency)},
+       {"DRAM", "/memory/dram", base_of(gpu.dram.bandwidth), base_of(gpu.dram.latency)}}};
+}
+
+}  // namespace
+
+void check_unit_slip(const GpuSpec& gpu, LintReport& report) {
+  expect(gpu.clock.base, kClock, "/clock/base", report);
+  expect(gpu.clock.boost.base(), kClock, "/clock/boost", report);
+  expect(gpu.clock.tensor, kClock, "/clock/tensor", report);
+  expect(gpu.sm.shared, kL1Size, "/sm/shared", report);
+  expect(gpu.sm.shared_per_block, kL1Size, "/sm/shared_per_block", report);
+  expect_level(gpu.l1, kL1Size, kCacheBandwidth, "/memory/l1", report);
+  expect_level(gpu.l2, kL2Size, kCacheBandwidth, "/memory/l2", report);
+  if (gpu.last_level)
+    expect_level(*gpu.last_level, kL2Size, kCacheBandwidth, "/memory/last_level", report);
+  expect_level(gpu.dram, kDramSize, kDramBandwidth, "/memory/dram", report);
+  const double sm_clocks = static_cast<double>(gpu.sm.count) * gpu.clock.boost.base();
+  for (const auto& [key, peak] : gpu.peak) {
+    expect(peak.base() / sm_clocks, kFlopPerSmClock, "/peak/" + name_of(key), report);
+  }
+  expect(gpu.measured.dram_read, kDramBandwidth, "/measured/dram_read", report);
+  expect(gpu.measured.dram_write, kDramBandwidth, "/measured/dram_write", report);
+  expect(gpu.measured.dram_copy, kDramBandwidth, "/measured/dram_copy", report);
+  expect(gpu.measured.l2_read, kCacheBandwidth, "/measured/l2_read", report);
+  expect(gpu.measured.l1_per_sm, kL1PerSm, "/measured/l1_per_sm", report);
+  if (gpu.interconnect)
+    expect(gpu.interconnect->per_direction.base(), kLink, "/links/interconnect", report);
+  if (gpu.pcie) expect(gpu.pcie->per_direction.base(), kLink, "/links/pcie", report);
+}
+
+void check_dram_product(const GpuSpec& gpu, LintReport& report) {
+  if (!gpu.dram.bus_bits || !gpu.dram.gbit_per_pin || !gpu.dram.bandwidth) return;
+  const double expected = static_cast<double>(*gpu.dram.bus_bits) / 8.0 * *gpu.dram.gbit_per_pin;
+  const double found = gpu.dram.bandwidth->base() / 1e9;
+  if (!near(found, expected, kRounding))
+    report.add("/memory/dram/bandwidth",
+               fmt::format("{:g} GB/s; {} bit x {:g} Gbit/s / 8 = {:.6g} GB/s ({:+.1f} %)", found,
+                           *gpu.dram.bus_bits, *gpu.dram.gbit_per_pin, expected,
+                           (found / expected - 1.0) * 100.0));
+}
+
+void check_ridge(const GpuSpec& gpu, LintReport& report) {
+  // In the catalogue FP32 lies between 9.6 FLOP/B (A100 SXM 80GB) and 106 (L40S), tensor types of
+  // 16 bits and less between 20 (INT8 on B300, all but removed) and 1892 (FP4 on GB300).
+  constexpr double kLeastVector = 2.0;
+  constexpr double kMostVector = 400.0;
+  constexpr double kLeastTensor = 10.0;
+  constexpr double kMostTensor = 6000.0;
+  if (!gpu.dram.bandwidth) return;
+  for (const auto& [key, peak] : gpu.peak) {
+    const bool narrow_tensor =
+        key.pipe == Pipe::Tensor && size_of(key.dtype) <= Bytes::from_base(2);
+    if (key != kFp32 && !narrow_tensor) continue;
+    const double ridge = (peak / *gpu.dram.bandwidth).base();
+    const double least = narrow_tensor ? kLeastTensor : kLeastVector;
+    const double most = narrow_tensor ? kMostTensor : kMostVector;
+    if (ridge < least || ridge > most)
+      report.add("/peak/" + name_of(key),
+                 fmt::format("the DRAM ridge point of {} is {:.3g} FLOP/B, expected {} to {}",
+                             name_of(key), ridge, least, most));
+  }
+}
+
+void check_bandwidth_order(const GpuSpec& gpu, LintReport& report) {
+  const Level* above = nullptr;
+  const auto levels = levels_of(gpu);
+  for (const Level& level : levels) {
+    if (!level.bandwidth) continue;
+    if (above != nullptr && *level.bandwidth > *above->bandwidth)
+      report.add(std::string(level.pointer),
+                 fmt::format("{} with {:.4g} GB/s is faster than {} with {:.4g} GB/s", level.name,
+                             *level.bandwidth / 1e9, above->name, *above->bandwidth / 1e9));
+    above = &level;
+  }
+}
+
+void check_latency_order(const GpuSpec& gpu, LintReport& report) {
+  const Level* above = nullptr;
+  const auto levels = levels_of(gpu);
+  for (const Level& level : levels) {
+    if (!level.latency) continue;
+    if (above != nullptr && *level.latency <= *above->latency)
+      report.add(fmt::format("{}/latency", level.pointer),
+                 fmt::format("{} answers in {:g} cycles, not later than {} in {:g}", level.name,
+                             *level.latency, above->name, *above->latency));
+    above = &level;
+  }
+}
+
+void check_measured(const GpuSpec& gpu, LintReport& report) {
+  constexpr double kSlack = 1.01;  // clocks of a short run may exceed the quoted ones
+  const auto compare = [&report](const auto& measured, const auto& paper,
+                                 std::string_view pointer) {
+    if (measured && paper && measured->base() > paper->base() * kSlack)
+      report.add(std::string(pointer),
+                 fmt::format("measured {:.6g} is above the data sheet's {:.6g}", measured->base(),
+                             paper->base()));
+  };
+  compare(gpu.measured.dram_read, gpu.dram.bandwidth, "/measured/dram_read");
+  compare(gpu.measured.dram_write, gpu.dram.bandwidth, "/measured/dram_write");
+  compare(gpu.measured.dram_copy, gpu.dram.bandwidth, "/measured/dram_copy");
+  compare(gpu.measured.l2_read, gpu.l2.bandwidth, "/measured/l2_read");
+  compare(gpu.measured.l1_per_sm, gpu.l1.bandwidth_per_sm, "/measured/l1_per_sm");
+  for (const auto& [key, rate] : gpu.measured.rate) {
+    const auto it = gpu.peak.find(key);
+    const auto pointer = fmt::format("/measured/rate/{}", name_of(key));
+    if (it == gpu.peak.end()) {
+      report.add(pointer,
+                 fmt::format("{} was measured, but the file states no peak for it", name_of(key)));
+    } else {
+      compare(std::optional(rate), std::optional(it->second), pointer);
+    }
+  }
+}
+
+void check_shared(const GpuSpec& gpu, LintReport& report) {
+  const auto kib = [](Bytes size) { return size.base() / 1024.0; };
+  const auto& sm = gpu.sm;
+  if (sm.shared && sm.shared_per_block && *sm.shared_per_block > *sm.shared)
+    report.add("/sm/shared_per_block",
+               fmt::format("{:g} KiB per block is more than {:g} KiB per SM",
+                           kib(*sm.shared_per_block), kib(*sm.shared)));
+  if (sm.shared && gpu.l1.includes_shared && gpu.l1.size && *sm.shared > *gpu.l1.size)
+    report.add("/sm/shared",
+               fmt::format("{:g} KiB shared is more than the {:g} KiB of L1 it is part of",
+                           kib(*sm.shared), kib(*gpu.l1.size)));
+}
+
+void check_line_sector(const GpuSpec& gpu, LintReport& report) {
+  const auto check = [&report](const MemorySpec& level, std::string_view pointer) {
+    if (!level.line || !level.sector) return;
+    const double sectors = *level.line / *level.sector;
+    if (sectors < 1.0 || sectors != std::floor(sectors))
+      report.add(std::string(pointer),
+                 fmt::format("a line of {:g} B is no multiple of {:g} B sectors",
+                             level.line->base(), level.sector->base()));
+  };
+  check(gpu.l1, "/memory/l1/line");
+  check(gpu.l2, "/memory/l2/line");
+}
+
+namespace {
+
+/// The numbers in "<a> links x <b>" or the PCIe rate of "PCIe <a>.0 x<b>", in GB/s.
+std::optional<double> expected_link_rate(std::string_view name) {
+  constexpr std::string_view kLinks = " links x ";
+  constexpr std::string_view kPcie = "PCIe ";
+  if (const std::size_t at = name.find(kLinks); at != std::string_view::npos) {
+    const std::string_view before = name.substr(0, at);
+    const auto count = parse_double(before.substr(before.rfind(' ') + 1));
+    std::string_view after = name.substr(at + kLinks.size());
+    const auto rate = parse_double(after.substr(0, after.find(' ')));
+    return count && rate ? std::optional(*count * *rate) : std::nullopt;
+  }
+  if (name.starts_with(kPcie)) {
+    // 16 lanes, one direction, after line coding: 128b/130b, from 6.0 on FLIT.
+    static constexpr std::array<std::pair<std::string_view, double>, 4> kX16{
+        {{"3.0", 15.75}, {"4.0", 31.5}, {"5.0", 63.0}, {"6.0", 121.0}}};
+    const std::string_view rest = name.substr(kPcie.size());
+    const std::size_t x = rest.find(" x");
+    if (x == std::string_view::npos) return std::nullopt;
+    const auto lanes = parse_double(rest.substr(x + 2));
+    for (const auto& [generation, rate] : kX16) {
+      if (lanes && rest.substr(0, x) == generation) return rate * *lanes / 16.0;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_link_product(const GpuSpec& gpu, LintReport& report) {
+  const auto check = [&report](const std::optional<LinkSpec>& link, std::string_view pointer) {
+    if (!link) return;
+    const auto expected = expected_link_rate(link->name);
+    const double found = link->per_direction.base() / 1e9;
+    if (expected && !near(found, *expected, kRounding))
+      report.add(
+          std::string(pointer),
+          fmt::format(
+              "\"{}\" gives {:g} GB/s in one direction, the file says {:g}{}", link->name,
+              *expected, found,
+              near(found, 2.0 * *expected, kRounding) ? ": the sum of both directions?" : ""));
+  };
+  check(gpu.interconnect, "/links/interconnect/per_direction");
+  check(gpu.pcie, "/links/pcie/per_direction");
+}
+
+}  // namespace rooftile::hardware

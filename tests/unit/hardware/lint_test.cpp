@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The minimal GPU is clean; each test breaks one relation and expects that rule and no other.
+#include "hardware/lint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hardware/load.h"
+#include "hardware/minimal_gpu.h"
+
+namespace rooftile::hardware {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Edits = std::vector<std::pair<std::string_view, std::string_view>>;
+
+std::vector<LintFinding> findings_of(const Edits& edits) {
+  std::string text = minimal_gpu();
+  for (const auto& [from, to] : edits) {
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+  }
+  const auto gpu = parse_gpu(text, "x.json");
+  EXPECT_TRUE(gpu) << to_string(gpu.error());
+  return gpu ? lint(*gpu) : std::vector<LintFinding>{};
+}
+
+struct Case {
+  std::string rule;
+  std::string pointer;
+  std::string message;  ///< a part of it: the number found or expected
+  Edits edits;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.rule << " " << c.pointer;
+}
+
+class LintRules : public ::testing::TestWithParam<Case> {};
+
+TEST_P(LintRules, NamesTheBrokenRuleAndNoOther) {
+  const auto findings = findings_of(GetParam().edits);
+  ASSERT_EQ(findings.size(), 1U) << ::testing::PrintToString([&] {
+    std::vector<std::string> texts;
+    for (const auto& f : findings) texts.push_back(f.rule + " " + f.pointer + ": " + f.message);
+    return texts;
+  }());
+  EXPECT_EQ(findings[0].rule, GetParam().rule);
+  EXPECT_EQ(findings[0].pointer, GetParam().pointer);
+  EXPECT_THAT(findings[0].message, HasSubstr(GetParam().message));
+  EXPECT_FALSE(is_clean(findings));
+}
+
+std::vector<Case> cases() {
+  return {
+      // Unit slips: a thousand times too much or too little.
+      {"unit-slip", "/memory/dram/bandwidth", "0.001 times", {{"256 GB/s", "256 TB/s"}}},
+      {"unit-slip", "/memory/l2/size", "1000 times", {{"4 MiB", "4 KiB"}}},
+      {"unit-slip",
+       "/clock/boost",
+       "1e+06 times",
+       {{"1 GHz", "1 kHz"}, {"1.28 T", "1.28 M"}, {"10.24 T", "10.24 M"}}},
+      {"unit-slip", "/peak/fp32", "1000 times", {{"\"1.28 TFLOP/s\"", "\"1.28 GFLOP/s\""}}},
+      // 10 x 128 x 1 GHz = 1.28 TFLOP/s
+      {"peak-product", "/peak/fp32", "1.280 TFLOP/s", {{"\"1.28 TFLOP/s\"", "\"1.5 TFLOP/s\""}}},
+      {"peak-twice", "/peak/bf16_tensor", "sparsity", {{"\"10.24 TFLOP/s\"", "\"20.5 TFLOP/s\""}}},
+      {"peak-half",
+       "/peak/fp32",
+       "counted once",
+       {{"\"1.28 TFLOP/s\"", "\"0.64 TFLOP/s\""}, {"100 W", "50 W"}}},
+      // Compute capability 7.0 has 64 lanes and 1024 FLOP/clk in FP16, not in BF16.
+      {"arch-rate",
+       "/sm/flop_per_clock/fp16_tensor",
+       "1024",
+       {{"\"isa\": \"1.0\"", "\"isa\": \"7.0\""},
+        {"\"bf16_tensor\": 1024", "\"fp16_tensor\": 512"},
+        {"\"bf16_tensor\": \"10.24 T", "\"fp16_tensor\": \"5.12 T"},
+        {"\"bf16_tensor\": \"9 T", "\"fp16_tensor\": \"5 T"}}},
+      {"arch-rate",
+       "/peak/fp64",
+       "implies 12",
+       {{"\"isa\": \"1.0\"", "\"isa\": \"7.0\""},
+        {"\"peak\": {", "\"peak\": {\"fp64\": \"0.12 TFLOP/s\", "}}},
+      {"fp32-lanes",
+       "/sm/fp32_lanes",
+       "64 FLOP/clk",
+       {{"\"fp32_lanes\": 64", "\"fp32_lanes\": 32"}}},
+      {"tensor-ratio",
+       "/peak/bf16_tensor",
+       "0.25 times",
+       {{"\"peak\": {", "\"peak\": {\"fp16_tensor\": \"40.96 TFLOP/s\", "}}},
+      {"accumulate",
+       "/peak_fp16_accumulate/bf16_tensor",
+       "10.24",
+       {{"\"measured\"",
+         "\"peak_fp16_accumulate\": {\"bf16_tensor\": \"10.24 TFLOP/s\"}, \"measured\""},
+        {"\"/peak\": \"paper\"", "\"/peak\": \"paper\", \"\": \"paper\""}}},
+      {"clock-order",
+       "/clock/base",
+       "1100 MHz",
+       {{"\"boost\"", "\"base\": \"1100 MHz\", \"boost\""}}},
+      {"clock-order",
+       "/clock/tensor",
+       "1010 MHz",
+       {{"\"boost\"", "\"tensor\": \"1010 MHz\", \"boost\""}}},
+      // 1280 GFLOP/s / 1 W
+      {"power", "/power", "1.28e+03", {{"100 W", "1 W"}}},
+      {"warps",
+       "/sm/max_threads",
+       "1024 threads",
+       {{"\"max_threads\": 1024", "\"max_threads\": 2048"}}},
+      // 1024 / 8 x 2.5 = 320
+      {"dram-product", "/memory/dram/bandwidth", "320 GB/s", {{"2 Gbit/s", "2.5 Gbit/s"}}},
+      // 10 SMs x 16 FLOP/clk x 1 GHz / 256 GB/s = 0.625 FLOP/B
+      {"ridge",
+       "/peak/fp32",
+       "0.625 FLOP/B",
+       {{"\"fp32_lanes\": 64", "\"fp32_lanes\": 8"},
+        {"\"fp32\": 128", "\"fp32\": 16"},
+        {"1.28 TFLOP/s", "0.16 TFLOP/s"},
+        {"100 W", "20 W"}}},
+      {"bandwidth-order", "/memory/l2", "1280 GB/s", {{"800 GB/s", "1300 GB/s"}}},
+      {"bandwidth-order", "/memory/dram", "200 GB/s", {{"800 GB/s", "200 GB/s"}}},
+      {"latency-order", "/memory/l2/latency", "30", {{"200 cycles", "25 cycles"}}},
+      {"measured-above-peak", "/measured/dram_read", "2.56e+11", {{"240 GB/s", "280 GB/s"}}},
+      {"measured-above-peak", "/measured/rate/bf16_tensor", "1.024e+13", {{"\"9 T", "\"11 T"}}},
+      {"measured-above-peak", "/measured/l1_per_sm", "128", {{"120 B/clk", "140 B/clk"}}},
+      {"shared", "/sm/shared_per_block", "64 KiB", {{"48 KiB", "80 KiB"}}},
+      {"shared", "/sm/shared", "96 KiB", {{"64 KiB", "128 KiB"}}},
+      {"line-sector",
+       "/memory/l1/line",
+       "48 B",
+       {{"\"sector\": \"32 B\"", "\"sector\": \"48 B\""}}},
+      // PCIe 3.0 x16: 8 GT/s x 16 x 128/130 / 8 = 15.75 GB/s in one direction
+      {"link-product",
+       "/links/pcie/per_direction",
+       "both directions",
+       {{"15.75 GB/s", "31.5 GB/s"}}},
+      {"link-product",
+       "/links/interconnect/per_direction",
+       "150 GB/s",
+       {{"\"pcie\"",
+         "\"interconnect\": {\"name\": \"Link 6 links x 25 GB/s\", \"per_direction\": \"100 "
+         "GB/s\"},"
+         " \"pcie\""}}},
+      {"allowance",
+       "/lint/allow",
+       "did you mean \"power\"",
+       {{"\"power\": \"100 W\"",
+         "\"power\": \"100 W\", \"lint\": {\"allow\": {\"pover\": \"because\"}}"}}},
+      {"allowance",
+       "/lint/allow",
+       "allows nothing",
+       {{"\"power\": \"100 W\"",
+         "\"power\": \"100 W\", \"lint\": {\"allow\": {\"power\": \"because\"}}"}}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, LintRules, ::testing::ValuesIn(cases()));
+
+TEST(Lint, TheMinimalGpuIsClean) {
+  EXPECT_TRUE(findings_of({}).empty());
+}
+
+TEST(Lint, EveryRuleHasACase) {
+  std::set<std::string> tested;
+  for (const Case& c : cases()) tested.insert(c.rule);
+  for (const LintRule& rule : lint_rules())
+    EXPECT_TRUE(tested.contains(std::string(rule.id))) << rule.id;
+  EXPECT_EQ(tested.size(), lint_rules().size());
+}
+
+TEST(Lint, DeclaredExceptionsAreListedButClean) {
+  const Edits broken{{"2 Gbit/s", "2.5 Gbit/s"}, {"\"1.28 TFLOP/s\"", "\"1.5 TFLOP/s\""}};
+  const auto with = [&broken](std::string_view allow) {
+    Edits edits = broken;
+    edits.emplace_back("\"power\": \"100 W\"", allow);
+    return findings_of(edits);
+  };
+  const auto all = with(
+      "\"power\": \"100 W\", \"lint\": {\"allow\": {\"dram-product\": \"a\", "
+      "\"peak-product:/peak/fp*\": \"b\"}}");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(is_clean(all));
+  EXPECT_EQ(all[0].allowed, "b");
+  EXPECT_EQ(all[1].allowed, "a");
+  // The pointer limits the allowance.
+  const auto other = with(
+      "\"power\": \"100 W\", \"lint\": {\"allow\": {\"dram-product\": \"a\", "
+      "\"peak-product:/peak/*_tensor\": \"b\"}}");
+  EXPECT_FALSE(is_clean(other));
+}
+
+TEST(Lint, GeForceRunsFp32AccumulationAtHalfRate) {
+  const Edits ampere{
+      {"\"isa\": \"1.0\"", "\"isa\": \"8.6\""},
+      {"\"fp32_lanes\": 64", "\"fp32_lanes\": 128"},
+      {"\"fp32\": 128, \"bf16_tensor\": 1024", "\"fp32\": 256, \"bf16_tensor\": 512"},
+      {"1.28 TFLOP/s", "2.56 TFLOP/s"},
+      {"10.24 TFLOP/s", "5.12 TFLOP/s"},
+      {"9 TFLOP/s", "5 TFLOP/s"}};
+  EXPECT_EQ(findings_of(ampere).size(), 1U);  // an A40 does 1024
+  Edits geforce = ampere;
+  geforce.emplace_back("Acme Test", "NVIDIA GeForce Test");
+  EXPECT_TRUE(findings_of(geforce).empty());
+}
+
+}  // namespace
+}  // namespace rooftile::hardware
