@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -60,9 +61,9 @@ inline std::optional<double> number_from(const std::string& command) {
   const std::unique_ptr<std::FILE, decltype(close)> pipe(
       popen((command + " 2>/dev/null").c_str(), "r"), close);
   if (!pipe) return std::nullopt;
-  char block[256];
-  while (const std::size_t got = std::fread(block, 1, sizeof block, pipe.get())) {
-    output.append(block, got);
+  std::array<char, 256> block{};
+  while (const std::size_t got = std::fread(block.data(), 1, block.size(), pipe.get())) {
+    output.append(block.data(), got);
   }
   return parse_double(trim(output));
 }
@@ -109,6 +110,8 @@ class TemporaryFolder {
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder(TemporaryFolder&&) = delete;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);

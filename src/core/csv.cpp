@@ -30,7 +30,7 @@ std::uint64_t special_bits(const char* p, char delimiter) {
   const __m128i n = _mm_set1_epi8('\n');
   const __m128i q = _mm_set1_epi8('"');
   std::uint64_t bits = 0;
-  for (int part = 0; part < 4; ++part) {
+  for (std::ptrdiff_t part = 0; part < 4; ++part) {
     // The intrinsic wants a pointer to its own vector type; the load itself is unaligned.
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * part));
     const __m128i hit = _mm_or_si128(

@@ -249,6 +249,7 @@ Result<Q> parse_quantity(std::string_view text) {
     }
   }
   std::vector<std::string_view> known;
+  known.reserve(kUnits.size());
   for (const Unit& unit : kUnits) known.push_back(unit.symbol);
   return bad_input(
       {}, fmt::format("\"{}\" has the unknown unit \"{}\"", printable(text), printable(symbol)),
