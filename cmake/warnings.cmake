@@ -1,5 +1,9 @@
 add_library(rooftile_warnings INTERFACE)
 target_compile_options(rooftile_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC bug 105651: a false -Wrestrict inside std::string for `"literal" + string` at -O2 and up.
+  target_compile_options(rooftile_warnings INTERFACE -Wno-restrict)
+endif()
 if(ROOFTILE_WERROR)
   target_compile_options(rooftile_warnings INTERFACE -Werror)
 endif()
