@@ -24,10 +24,9 @@ Bytes weight_bytes(const Graph& graph, const ops::Precision& precision, bool tra
   Bytes total;
   for (const Block& block : graph.blocks) {
     for (const Node& node : block.nodes) {
-      if (node.shared_weights) continue;
       const DType dtype =
           holds_matrix(node.op) && !train ? precision.matrix_storage : precision.storage;
-      total += ops::bytes_of(ops::parameters_of(node.op), dtype) *
+      total += ops::bytes_of(ops::parameters_of(node.op) - node.shared_parameters, dtype) *
                static_cast<double>(node.count * block.repeat);
     }
   }

@@ -75,9 +75,12 @@ Status check_block(const Block& block, const std::string& model,
       return bad_input(node_where, fmt::format("node name \"{}\" is taken", printable(node.name)),
                        "names are unique within a block; \"input\" means the block's input");
     }
-    if (node.shared_weights) continue;
+    const std::int64_t own = ops::parameters_of(node.op) - node.shared_parameters;
+    if (node.shared_parameters < 0 || own < 0) {
+      return bad_input(node_where, "shares more parameters than it has", {});
+    }
     std::int64_t total = 0;
-    if (__builtin_mul_overflow(ops::parameters_of(node.op), node.count, &total) ||
+    if (__builtin_mul_overflow(own, node.count, &total) ||
         __builtin_mul_overflow(total, block.repeat, &total) ||
         __builtin_add_overflow(total, totals.parameters, &totals.parameters) ||
         totals.parameters > Shape::kMaxElements) {

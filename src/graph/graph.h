@@ -27,10 +27,10 @@ struct Node {
   /// Producers: names of earlier nodes of the same block, or kBlockInput, or "block.node" of an
   /// earlier block (an encoder's output). Empty for constants and model inputs.
   std::vector<std::string> inputs;
-  std::int64_t count = 1;       ///< identical executions within one repetition (experts)
-  bool shared_weights = false;  ///< uses another node's parameters (tied embeddings): not counted
-  bool differentiable = true;   ///< false for masks and positions: no backward
-  bool input_gradient = true;   ///< false for the first layer: nothing upstream needs a gradient
+  std::int64_t count = 1;              ///< identical executions within one repetition (experts)
+  std::int64_t shared_parameters = 0;  ///< of another node (tied embeddings): not counted again
+  bool differentiable = true;          ///< false for masks and positions: no backward
+  bool input_gradient = true;  ///< false for the first layer: nothing upstream needs a gradient
   bool operator==(const Node&) const = default;
 };
 

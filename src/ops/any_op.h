@@ -22,9 +22,10 @@
 
 namespace rooftile::ops {
 
-using AnyOp = std::variant<Linear, BatchedMatmul, Conv2d, Elementwise, Softmax, LayerNorm, RmsNorm,
-                           BatchNorm, Pool, Embedding, Gather, Rotary, Dropout, Move, View,
-                           CrossEntropy, OptimizerUpdate, FusedAttention, MoeRouting, ExpertLinear>;
+using AnyOp =
+    std::variant<Linear, BatchedMatmul, Conv2d, Elementwise, Softmax, LayerNorm, RmsNorm, BatchNorm,
+                 Pool, Embedding, Parameter, Gather, Rotary, Dropout, Move, View, CrossEntropy,
+                 OptimizerUpdate, FusedAttention, MoeRouting, ExpertLinear>;
 
 template <typename T>
 struct AllOperators : std::false_type {};

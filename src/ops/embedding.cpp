@@ -68,4 +68,8 @@ void Gather::backward(const LowerContext& context, KernelList& kernels) const {
   mirrored.forward(context, kernels);
 }
 
+void Parameter::accumulate(const LowerContext& context, KernelList& kernels) const {
+  kernels.push_back(gradient_add(context.precision, shape.elements()));
+}
+
 }  // namespace rooftile::ops

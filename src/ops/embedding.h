@@ -45,4 +45,20 @@ struct Gather {
   bool operator==(const Gather&) const = default;
 };
 
+/// A learned tensor that other operators read: no kernel of its own, but parameters, and a gradient
+/// that is accumulated (learned positions, class tokens, weights of norms written out).
+struct Parameter {
+  static constexpr std::string_view kName = "parameter";
+  Shape shape;
+
+  [[nodiscard]] Status check() const { return check_shape("parameter", shape); }
+  [[nodiscard]] Shape output() const { return shape; }
+  [[nodiscard]] std::int64_t parameters() const { return shape.elements(); }
+  [[nodiscard]] Saved saved(const LowerContext&) const { return {}; }
+  void forward(const LowerContext&, KernelList&) const {}
+  void backward(const LowerContext&, KernelList&) const {}
+  void accumulate(const LowerContext& context, KernelList& kernels) const;
+  bool operator==(const Parameter&) const = default;
+};
+
 }  // namespace rooftile::ops

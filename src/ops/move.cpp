@@ -47,17 +47,22 @@ Saved Move::saved(const LowerContext&) const {
 }
 
 void Move::forward(const LowerContext& context, KernelList& kernels) const {
-  // A slice reads only what it keeps; everything else reads its whole input.
-  const std::int64_t read =
-      kind == MoveKind::Slice ? output().elements() : input.elements() + others;
-  const Shape& larger = input.elements() >= output().elements() ? input : output();
+  const std::int64_t in = input.elements();
+  const std::int64_t out = output().elements();
+  // A slice reads only what it keeps, a write touches only what it writes.
+  const std::int64_t read = kind == MoveKind::Slice ? out : in + others;
+  const std::int64_t written = kind == MoveKind::Write ? in : out;
   kernels.push_back(
-      move_kernel(context.precision, name_of(kind), larger, read, output().elements()));
+      move_kernel(context.precision, name_of(kind), in >= out ? input : output(), read, written));
 }
 
 void Move::backward(const LowerContext& context, KernelList& kernels) const {
-  kernels.push_back(move_kernel(context.precision, name_of(kind), input, input.elements() + others,
-                                input.elements() + others));
+  const std::int64_t in = input.elements();
+  const std::int64_t out = output().elements();
+  // The gradient of the result comes in, that of the input goes out; a slice's is mostly zeros.
+  const std::int64_t read = kind == MoveKind::Write ? in : std::min(in, out) + others;
+  kernels.push_back(
+      move_kernel(context.precision, name_of(kind), in >= out ? input : output(), read, in));
 }
 
 void Dropout::forward(const LowerContext& context, KernelList& kernels) const {

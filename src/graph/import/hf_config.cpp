@@ -21,6 +21,17 @@ struct Family {
 
 constexpr std::array kFamilies{
     Family{.model_type = "gpt2", .import = import_gpt2},
+    Family{.model_type = "bert", .import = import_bert},
+    Family{.model_type = "opt", .import = import_opt},
+    Family{.model_type = "llama", .import = import_llama},
+    Family{.model_type = "mistral", .import = import_llama},
+    Family{.model_type = "mixtral", .import = import_llama},
+    Family{.model_type = "qwen2", .import = import_llama},
+    Family{.model_type = "qwen3", .import = import_llama},
+    Family{.model_type = "gemma", .import = import_llama},
+    Family{.model_type = "t5", .import = import_t5},
+    Family{.model_type = "switch_transformers", .import = import_t5},
+    Family{.model_type = "vit", .import = import_vit},
 };
 
 std::array<std::string_view, kFamilies.size()> family_names() {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rooftile::graph {
 
 Result<std::int64_t> HfReader::size(std::string_view key) const {
@@ -52,6 +54,28 @@ Result<std::int64_t> HfReader::head_size(std::string_view heads_key, std::int64_
   const auto field = root_.find(heads_key);
   return field ? field->error(message, "the width is a multiple of the number of heads")
                : root_.error(message, "the width is a multiple of the number of heads");
+}
+
+bool HfReader::has(std::string_view key) const {
+  const auto members = root_.members();
+  if (!members) return false;
+  return std::any_of(members->begin(), members->end(),
+                     [&](const auto& member) { return member.first == key; });
+}
+
+Result<std::int64_t> label_count(const HfReader& config) {
+  constexpr std::int64_t kDefaultLabels = 2;
+  if (const auto map = config.root().find("id2label"); map && !config.has("num_labels")) {
+    ROOFTILE_TRY(const auto entries, map->members());
+    if (!entries.empty()) return static_cast<std::int64_t>(entries.size());
+  }
+  return config.size_or("num_labels", kDefaultLabels);
+}
+
+Status check_no_cache(const JsonView& root, Step step) {
+  if (step == Step::Infer || step == Step::Train) return {};
+  return root.unsupported(fmt::format("an encoder has no {} phase", name_of(step)),
+                          "use infer or train");
 }
 
 }  // namespace rooftile::graph

@@ -10,9 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/json.h"
 #include "core/result.h"
+#include "graph/graph.h"
 
 namespace rooftile::graph {
 
@@ -35,6 +37,8 @@ class HfReader {
   [[nodiscard]] Result<std::string> text(std::string_view key, std::string_view fallback) const;
   /// A dropout probability: true when it is above 0.
   [[nodiscard]] Result<bool> dropout(std::string_view key, double fallback) const;
+  /// True when the key is present, also with the value null.
+  [[nodiscard]] bool has(std::string_view key) const;
   /// `heads` must divide `width`; the error points at `heads_key`.
   [[nodiscard]] Result<std::int64_t> head_size(std::string_view heads_key, std::int64_t width,
                                                std::int64_t heads) const;
@@ -42,5 +46,11 @@ class HfReader {
  private:
   JsonView root_;
 };
+
+/// Classes of a classifier: num_labels, or the entries of id2label, or the library's default of 2.
+Result<std::int64_t> label_count(const HfReader& config);
+
+/// An error for prefill and decode: encoders keep no cache.
+Status check_no_cache(const JsonView& root, Step step);
 
 }  // namespace rooftile::graph

@@ -234,7 +234,7 @@ Block language_model_head(const HeadSpec& spec, const TokenCounts& t, bool loss)
   x = block.add("lm_head",
                 ops::Linear{.rows = rows, .in = spec.width, .out = spec.vocab, .bias = spec.bias},
                 {x});
-  block.last().shared_weights = spec.tied;
+  if (spec.tied) block.last().shared_parameters = spec.width * spec.vocab;
   if (spec.contiguous) {
     x = block.add("logits",
                   ops::Move{.kind = ops::MoveKind::Contiguous,

@@ -45,6 +45,8 @@ class BlockBuilder {
   /// As add(); the node takes part in no backward pass (masks, positions, caches).
   std::string add_constant(std::string name, ops::AnyOp op, std::vector<std::string> inputs);
   Node& last() { return block_.nodes.back(); }
+  Node& node(std::size_t index) { return block_.nodes[index]; }
+  [[nodiscard]] std::size_t size() const { return block_.nodes.size(); }
   Block take() && { return std::move(block_); }
 
  private:

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Llama line of decoders: llama, mistral, mixtral, qwen2, qwen3, gemma. RMS norms (as one
+// kernel each), rotary positions, grouped-query attention, a gated MLP or a mixture of experts.
+// What differs is configuration: biases, norms of queries and keys, sliding windows, tied and
+// scaled embeddings.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "graph/import/families.h"
+#include "graph/import/transformer.h"
+
+namespace rooftile::graph {
+
+namespace {
+
+struct LlamaConfig {
+  std::int64_t width = 0, heads = 0, kv_heads = 0, head_dim = 0, layers = 0, inner = 0, vocab = 0;
+  std::int64_t positions = 0, window = 0, experts = 0, top_k = 0;
+  std::string activation;
+  bool qkv_bias = false, output_bias = false, mlp_bias = false, tied = false;
+  bool qk_norm = false, scaled_embedding = false, attention_dropout = false;
+};
+
+/// What the model types of this line do when a key is absent (transformers' configuration classes).
+struct TypeDefaults {
+  std::string_view type;
+  std::string_view activation_key = "hidden_act";
+  std::string_view activation = "silu";
+  bool qkv_bias = false;  ///< fixed by the architecture, not by a key
+  bool tied = false;
+  bool qk_norm = false;
+  bool scaled_embedding = false;
+  bool window_needs_flag = false;  ///< sliding_window counts only with use_sliding_window
+};
+
+constexpr std::array kTypes{
+    TypeDefaults{.type = "llama"},
+    TypeDefaults{.type = "mistral"},
+    TypeDefaults{.type = "mixtral"},
+    TypeDefaults{.type = "qwen2", .qkv_bias = true, .window_needs_flag = true},
+    TypeDefaults{.type = "qwen3", .qk_norm = true, .window_needs_flag = true},
+    TypeDefaults{
+        .type = "gemma", .activation = "gelu_pytorch_tanh", .tied = true, .scaled_embedding = true},
+};
+
+Result<std::int64_t> read_window(const HfReader& config, const TypeDefaults& type) {
+  bool used = !type.window_needs_flag;
+  if (type.window_needs_flag) {
+    ROOFTILE_TRY(used, config.flag("use_sliding_window", false));
+  }
+  // Mistral's class default is 4096; its files write the number or null.
+  const bool absent_key_means_window = type.type == "mistral" && !config.has("sliding_window");
+  ROOFTILE_TRY(const std::int64_t window,
+               config.size_or("sliding_window", absent_key_means_window ? 4096 : 0));
+  return used ? window : 0;
+}
+
+Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
+  ROOFTILE_TRY(c.kv_heads, config.size_or("num_key_value_heads", c.heads));
+  if (c.heads % c.kv_heads != 0) {
+    return config.root().error("num_attention_heads is no multiple of num_key_value_heads",
+                               "each key/value head serves the same number of query heads");
+  }
+  if (const auto field = config.root().find("head_dim")) {
+    ROOFTILE_TRY(c.head_dim, field->integer(1, HfReader::kMaxSize));
+  } else {
+    ROOFTILE_TRY(c.head_dim, config.head_size("num_attention_heads", c.width, c.heads));
+  }
+  ROOFTILE_TRY(const bool bias, config.flag("attention_bias", false));
+  c.qkv_bias = bias || type.qkv_bias;
+  c.output_bias = bias;
+  c.qk_norm = type.qk_norm;
+  ROOFTILE_TRY(c.window, read_window(config, type));
+  ROOFTILE_TRY(c.attention_dropout, config.dropout("attention_dropout", 0.0));
+  return {};
+}
+
+Result<LlamaConfig> read_config(const HfReader& config, const TypeDefaults& type) {
+  LlamaConfig c;
+  ROOFTILE_TRY(c.width, config.size("hidden_size"));
+  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers"));
+  ROOFTILE_TRY(c.heads, config.size("num_attention_heads"));
+  ROOFTILE_TRY(c.inner, config.size("intermediate_size"));
+  ROOFTILE_TRY(c.vocab, config.size("vocab_size"));
+  ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", 2048));
+  ROOFTILE_CHECK(read_attention(config, type, c));
+  ROOFTILE_TRY(c.mlp_bias, config.flag("mlp_bias", false));
+  ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", type.tied));
+  c.scaled_embedding = type.scaled_embedding;
+  ROOFTILE_TRY(c.activation, config.text(type.activation_key, type.activation));
+  ROOFTILE_CHECK(check_activation(config.root(), type.activation_key, c.activation));
+  if (type.type == "mixtral") {
+    ROOFTILE_TRY(c.experts, config.size_or("num_local_experts", 8));
+    ROOFTILE_TRY(c.top_k, config.size_or("num_experts_per_tok", 2));
+    if (c.top_k > c.experts) {
+      return config.root().error("num_experts_per_tok exceeds num_local_experts",
+                                 "a token goes to at most all experts");
+    }
+  }
+  return c;
+}
+
+Block embedding_block(const LlamaConfig& c, const TokenCounts& t) {
+  BlockBuilder block("embedding", 1);
+  const std::string x = block.add(
+      "embed_tokens",
+      ops::Embedding{.tokens = {t.batch, t.queries}, .entries = c.vocab, .width = c.width}, {});
+  if (c.scaled_embedding) {
+    block.add("scale", scalar(ops::Function::Mul, {t.batch, t.queries, c.width}), {x});
+  }
+  return std::move(block).take();
+}
+
+/// Projection, norm where the model has one, rotation.
+std::string add_rotated(BlockBuilder& block, const LlamaConfig& c, const TokenCounts& t,
+                        const std::string& input, const std::string& prefix, std::int64_t heads) {
+  std::string x = block.add(
+      prefix + "_proj",
+      ops::Linear{.rows = t.rows(), .in = c.width, .out = heads * c.head_dim, .bias = c.qkv_bias},
+      {input});
+  if (c.qk_norm) {
+    x = block.add(prefix + "_norm", ops::RmsNorm{.shape = {t.batch, t.queries, heads, c.head_dim}},
+                  {x});
+  }
+  return block.add(
+      prefix + "_rotary",
+      ops::Rotary{.batch = t.batch, .tokens = t.queries, .heads = heads, .head_dim = c.head_dim},
+      {x});
+}
+
+std::string add_self_attention(BlockBuilder& block, const LlamaConfig& c, const TokenCounts& t,
+                               AttentionKind attention, const std::string& input) {
+  const std::string q = add_rotated(block, c, t, input, "self_attn.q", c.heads);
+  const std::string k = add_rotated(block, c, t, input, "self_attn.k", c.kv_heads);
+  const std::string v = block.add(
+      "self_attn.v_proj",
+      ops::Linear{
+          .rows = t.rows(), .in = c.width, .out = c.kv_heads * c.head_dim, .bias = c.qkv_bias},
+      {input});
+  const std::string x = add_attention(block, t, attention,
+                                      {.heads = c.heads,
+                                       .kv_heads = c.kv_heads,
+                                       .head_dim = c.head_dim,
+                                       .causal = true,
+                                       .window = c.window,
+                                       .scale = ScoreScale::Multiplied,
+                                       .mask = ScoreMask::Add,
+                                       .mask_elements = t.queries * t.keys,
+                                       .dropout = c.attention_dropout},
+                                      {.query = q, .key = k, .value = v}, "self_attn.");
+  return block.add(
+      "self_attn.o_proj",
+      ops::Linear{
+          .rows = t.rows(), .in = c.heads * c.head_dim, .out = c.width, .bias = c.output_bias},
+      {x});
+}
+
+std::string add_mlp(BlockBuilder& block, const LlamaConfig& c, const TokenCounts& t,
+                    const std::string& input) {
+  const Shape inner{t.batch, t.queries, c.inner};
+  const ops::Linear up{.rows = t.rows(), .in = c.width, .out = c.inner, .bias = c.mlp_bias};
+  std::string gate = block.add("mlp.gate_proj", up, {input});
+  const std::string value = block.add("mlp.up_proj", up, {input});
+  gate = add_activation(block, c.activation, inner, gate, "mlp.act.");
+  const std::string x = block.add("mlp.product", binary(ops::Function::Mul, inner), {gate, value});
+  return block.add("mlp.down_proj",
+                   ops::Linear{.rows = t.rows(), .in = c.inner, .out = c.width, .bias = c.mlp_bias},
+                   {x});
+}
+
+std::string add_experts(BlockBuilder& block, const LlamaConfig& c, const TokenCounts& t,
+                        const std::string& input) {
+  const std::int64_t slots = t.rows() * c.top_k;
+  ops::MoeRouting routing{
+      .tokens = t.rows(), .experts = c.experts, .top_k = c.top_k, .width = c.width};
+  const ops::ExpertLinear up{
+      .slots = slots, .experts = c.experts, .in = c.width, .out = c.inner, .bias = false};
+  const std::string scores = block.add(
+      "moe.gate", ops::Linear{.rows = t.rows(), .in = c.width, .out = c.experts, .bias = false},
+      {input});
+  routing.step = ops::RoutingStep::Select;
+  const std::string choice = block.add("moe.select", routing, {scores});
+  routing.step = ops::RoutingStep::Dispatch;
+  const std::string tokens = block.add("moe.dispatch", routing, {input, choice});
+  std::string gate = block.add("moe.w1", up, {tokens});
+  const std::string value = block.add("moe.w3", up, {tokens});
+  gate = add_activation(block, c.activation, {slots, c.inner}, gate, "moe.act.");
+  std::string x =
+      block.add("moe.product", binary(ops::Function::Mul, {slots, c.inner}), {gate, value});
+  x = block.add(
+      "moe.w2",
+      ops::ExpertLinear{
+          .slots = slots, .experts = c.experts, .in = c.inner, .out = c.width, .bias = false},
+      {x});
+  routing.step = ops::RoutingStep::Combine;
+  return block.add("moe.combine", routing, {x, choice});
+}
+
+Block layer_block(const LlamaConfig& c, const TokenCounts& t, AttentionKind attention) {
+  BlockBuilder block("layer", c.layers);
+  const Shape hidden{t.batch, t.queries, c.width};
+  const std::string input(kBlockInput);
+  std::string x = block.add("input_layernorm", ops::RmsNorm{.shape = hidden}, {input});
+  x = add_self_attention(block, c, t, attention, x);
+  const std::string middle =
+      block.add("self_attn.residual", binary(ops::Function::Add, hidden), {x, input});
+  x = block.add("post_attention_layernorm", ops::RmsNorm{.shape = hidden}, {middle});
+  x = c.experts > 0 ? add_experts(block, c, t, x) : add_mlp(block, c, t, x);
+  block.add("mlp.residual", binary(ops::Function::Add, hidden), {x, middle});
+  return std::move(block).take();
+}
+
+}  // namespace
+
+Result<Graph> import_llama(const HfReader& config, const ImportOptions& options) {
+  ROOFTILE_TRY(const std::string model_type, config.text("model_type", "llama"));
+  const auto* type = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const TypeDefaults& d) { return d.type == model_type; });
+  if (type == kTypes.end()) return config.root().unsupported("unsupported model_type");
+  ROOFTILE_TRY(const LlamaConfig c, read_config(config, *type));
+  ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
+  Graph graph;
+  graph.sequence = t.queries;
+  graph.blocks.push_back(embedding_block(c, t));
+  graph.blocks.push_back(layer_block(c, t, options.attention));
+  graph.blocks.push_back(language_model_head(
+      {.width = c.width, .vocab = c.vocab, .tied = c.tied, .norm = HeadNorm::RmsNorm}, t,
+      options.loss));
+  graph.kv_cache = kv_cache(t, c.layers, c.kv_heads, c.head_dim, c.window);
+  return graph;
+}
+
+}  // namespace rooftile::graph
