@@ -24,15 +24,13 @@ class Lowering {
 
   void forward() {
     for (const Block& block : graph_.blocks) {
-      for (const Node& node : block.nodes) {
-        ops::forward(node.op, context(node), scratch_);
-        take(block, node, Phase::Forward);
-      }
+      forward(block, Phase::Forward);
     }
   }
 
-  void backward(bool accumulate) {
+  void backward(bool accumulate, bool recompute) {
     for (auto block = graph_.blocks.rbegin(); block != graph_.blocks.rend(); ++block) {
+      if (recompute) forward(*block, Phase::Backward);
       for (auto node = block->nodes.rbegin(); node != block->nodes.rend(); ++node) {
         if (!node->differentiable) continue;
         ops::backward(node->op, context(*node), scratch_);
@@ -58,6 +56,13 @@ class Lowering {
   std::vector<LoweredKernel> finish() && { return std::move(kernels_); }
 
  private:
+  void forward(const Block& block, Phase phase) {
+    for (const Node& node : block.nodes) {
+      ops::forward(node.op, context(node), scratch_);
+      take(block, node, phase);
+    }
+  }
+
   [[nodiscard]] ops::LowerContext context(const Node& node) const {
     return {.precision = precision_, .input_gradient = node.input_gradient};
   }
@@ -84,7 +89,7 @@ std::vector<LoweredKernel> lower(const Graph& graph, const LowerOptions& options
   Lowering lowering(graph);
   lowering.forward();
   if (options.mode == Mode::Train) {
-    lowering.backward(options.accumulate);
+    lowering.backward(options.accumulate, options.recompute);
     if (options.optimizer) lowering.update(*options.optimizer);
   }
   return std::move(lowering).finish();

@@ -36,6 +36,9 @@ struct LowerOptions {
   /// The gradients are summed into stored ones (as when they were not reset to "none" before, and
   /// with micro-batches); adds the Accumulate kernels. Ignored for inference.
   bool accumulate = true;
+  /// Training: run the forward pass of each block again before its backward pass (activation
+  /// checkpointing); these kernels count as Backward.
+  bool recompute = false;
   std::optional<ops::Optimizer> optimizer;  ///< adds the update of all parameters; training only
 };
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.h"
 
+#include <fmt/format.h>
+
+#include "core/text.h"
+
 namespace rooftile::ops {
 
 std::string_view name_of(Function function) {
@@ -23,6 +27,39 @@ std::string_view name_of(Function function) {
     case Function::Maximum: return "maximum";
   }
   return "?";
+}
+
+Result<Function> parse_function(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(Function::Maximum); ++i) {
+    const auto function = static_cast<Function>(i);
+    if (text == name_of(function)) return function;
+    names.push_back(name_of(function));
+  }
+  return unsupported({}, fmt::format("unknown element-wise function \"{}\"", printable(text)),
+                     did_you_mean(text, names, "functions are"));
+}
+
+Operands default_operands(Function function) {
+  switch (function) {
+    case Function::Add:
+    case Function::Sub:
+    case Function::Mul:
+    case Function::Div:
+    case Function::Maximum: return Operands::Binary;
+    case Function::Pow: return Operands::Scalar;
+    case Function::Tanh:
+    case Function::Relu:
+    case Function::Gelu:
+    case Function::Silu:
+    case Function::Sigmoid:
+    case Function::Exp:
+    case Function::Log:
+    case Function::Sqrt:
+    case Function::Rsqrt:
+    case Function::Neg: return Operands::Unary;
+  }
+  return Operands::Unary;
 }
 
 namespace {

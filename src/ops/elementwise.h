@@ -37,7 +37,13 @@ enum class Function : std::uint8_t {
 /// add sub mul div pow tanh relu gelu silu sigmoid exp log sqrt rsqrt neg maximum
 std::string_view name_of(Function function);
 
+/// The function of that name; an error that suggests the nearest.
+Result<Function> parse_function(std::string_view text);
+
 enum class Operands : std::uint8_t { Unary, Binary, Scalar };
+
+/// Two tensors for add, sub, mul, div and maximum, a tensor and a scalar for pow, else one tensor.
+Operands default_operands(Function function);
 
 struct Elementwise {
   static constexpr std::string_view kName = "elementwise";

@@ -1,7 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/kernel_work.h"
 
+#include <fmt/format.h>
+
 namespace rooftile::ops {
+
+namespace {
+
+std::string text_of(const GemmShape& s) {
+  return s.batch == 1 ? fmt::format("{}x{}x{}", s.m, s.n, s.k)
+                      : fmt::format("{}x{}x{}x{}", s.batch, s.m, s.n, s.k);
+}
+std::string text_of(const ConvShape& s) {
+  std::string text = fmt::format("{}x{}x{}x{} k{} {}x{}", s.n, s.c, s.h, s.w, s.k, s.r, s.s);
+  if (s.stride_h != 1 || s.stride_w != 1) text += fmt::format(" s{}", s.stride_h);
+  if (s.dilation_h != 1 || s.dilation_w != 1) text += fmt::format(" d{}", s.dilation_h);
+  if (s.groups != 1) text += fmt::format(" g{}", s.groups);
+  return text;
+}
+std::string text_of(const RowShape& s) {
+  return fmt::format("{}x{}", s.rows, s.columns);
+}
+std::string text_of(const AttentionShape& s) {
+  return fmt::format("{}x{}/{}x{}x{}x{}", s.batch, s.heads, s.kv_heads, s.queries, s.keys,
+                     s.head_dim);
+}
+
+}  // namespace
+
+std::string shape_text(const WorkShape& shape) {
+  return std::visit([](const auto& s) { return text_of(s); }, shape);
+}
 
 std::string_view name_of(KernelClass kind) {
   switch (kind) {

@@ -58,6 +58,9 @@ struct AttentionShape {
 
 using WorkShape = std::variant<GemmShape, ConvShape, RowShape, AttentionShape>;
 
+/// For people: "4096x1280x5120" (m n k), "80x1024x1024x64" (batch m n k), "64x256x14x14 k256 3x3".
+std::string shape_text(const WorkShape& shape);
+
 /// How a kernel touches memory; decides which traffic model applies.
 enum class KernelClass : std::uint8_t {
   Gemm,         ///< matrix product, batch 1 (a "linear")

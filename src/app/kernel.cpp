@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/kernel.h"
+
+#include <fmt/format.h>
+
+#include "aggregate/step.h"
+#include "core/text.h"
+#include "hardware/machine.h"
+#include "latency/predictor.h"
+#include "report/make.h"
+
+namespace rooftile::app {
+
+namespace {
+
+std::string arithmetic(latency::Limiter limiter, const latency::Job& job,
+                       const traffic::Traffic& traffic) {
+  switch (limiter) {
+    case latency::Limiter::Compute:
+      return fmt::format("{} at {}", format_flops(job.work.flops), format_rate(job.roof.compute));
+    case latency::Limiter::L1:
+      return fmt::format("{} at {}", format_bytes(traffic.l1), format_rate(*job.roof.l1));
+    case latency::Limiter::L2:
+      return fmt::format("{} at {}", format_bytes(traffic.l2), format_rate(*job.roof.l2));
+    case latency::Limiter::Dram:
+      return fmt::format("{} at {} ({} may be in L2 already)",
+                         format_bytes(traffic.dram() - traffic.dram_avoidable),
+                         format_rate(job.roof.dram), format_bytes(traffic.dram_avoidable));
+    case latency::Limiter::Launch: return "shortest kernel seen";
+  }
+  return {};
+}
+
+report::KernelReport explain(const graph::LoweredKernel& kernel, const latency::Job& job,
+                             const latency::Estimate& estimate) {
+  report::KernelReport report;
+  report.row = report::make_operator({.kernel = kernel, .estimate = estimate});
+  const latency::BoundTerms terms = latency::bound_terms(job.work, estimate.traffic, job.roof);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto limiter = static_cast<latency::Limiter>(i);
+    if (terms[i]) {
+      report.terms.push_back({.limiter = std::string(name_of(limiter)),
+                              .ms = to_ms(*terms[i]),
+                              .arithmetic = arithmetic(limiter, job, estimate.traffic)});
+    } else {
+      report.unknown.emplace_back(name_of(limiter));
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const KernelRequest& request,
+                                                 const Catalog& catalog) {
+  auto dtype = parse_dtype(request.dtype);
+  if (!dtype) return usage_error(dtype.error().message, dtype.error().hint);
+  const bool backward = request.pass == "backward";
+  if (!backward && request.pass != "forward") {
+    return usage_error(fmt::format("unknown --pass \"{}\"", printable(request.pass)),
+                       "--pass is one of forward, backward");
+  }
+  ROOFTILE_CHECK(ops::check(op));
+  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
+  ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
+
+  ops::KernelList works;
+  const ops::LowerContext context{.precision = ops::precision_of(*dtype)};
+  if (backward) {
+    ops::backward(op, context, works);
+  } else {
+    ops::forward(op, context, works);
+  }
+  std::vector<report::KernelReport> reports;
+  for (const ops::KernelWork& work : works) {
+    ROOFTILE_TRY(const auto job, latency::bind(work, machine));
+    const graph::LoweredKernel lowered{
+        .name = work.op,
+        .phase = backward ? graph::Phase::Backward : graph::Phase::Forward,
+        .work = work};
+    reports.push_back(explain(lowered, job, predictor->estimate(job, machine)));
+    reports.back().gpu_name = machine.gpu.name;
+    reports.back().predictor = predictor->name();
+  }
+  return reports;
+}
+
+}  // namespace rooftile::app

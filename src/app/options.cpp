@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/text.h"
+
+namespace rooftile::app {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kOptimizers{"none", "sgd", "sgd_momentum", "adam",
+                                                      "adamw"};
+
+Status check_word(std::string_view option, const std::string& word,
+                  std::span<const std::string_view> known) {
+  for (const std::string_view name : known) {
+    if (word == name) return {};
+  }
+  return usage_error(fmt::format("unknown {} \"{}\"", option, printable(word)),
+                     did_you_mean(word, known, fmt::format("{} is one of", option)));
+}
+
+Status check_size(std::string_view option, std::int64_t value) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  if (value >= 1 && value <= kMost) return {};
+  return usage_error(fmt::format("{} must be between 1 and {}, not {}", option, kMost, value));
+}
+
+/// Errors of the word parsers are about the command line, not about a file.
+template <typename T>
+Result<T> as_usage(Result<T> result) {
+  if (!result) result.error().code = ErrorCode::Usage;
+  return result;
+}
+
+}  // namespace
+
+Result<StepOptions> parse_step_options(const Request& request) {
+  StepOptions options;
+  ROOFTILE_TRY(options.import.step, as_usage(graph::parse_step(request.phase)));
+  ROOFTILE_TRY(options.import.attention, as_usage(graph::parse_attention(request.attention)));
+  ROOFTILE_TRY(options.import.dtype, as_usage(parse_dtype(request.dtype)));
+  ROOFTILE_CHECK(check_size("--batch", request.batch));
+  options.import.batch = request.batch;
+  if (request.sequence) {
+    ROOFTILE_CHECK(check_size("--seq", *request.sequence));
+    options.import.sequence = *request.sequence;
+  }
+  if (request.context) {
+    ROOFTILE_CHECK(check_size("--context", *request.context));
+    if (options.import.step != graph::Step::Decode) {
+      return usage_error("--context is for --phase decode", "remove it, or add --phase decode");
+    }
+    options.import.context = *request.context;
+  }
+  const bool train = options.import.step == graph::Step::Train;
+  options.lower.mode = train ? graph::Mode::Train : graph::Mode::Infer;
+
+  ROOFTILE_CHECK(check_word("--optimizer", request.optimizer, kOptimizers));
+  if (!train && (request.optimizer != "none" || request.recompute)) {
+    return usage_error("--optimizer and --recompute are for --phase train", "add --phase train");
+  }
+  if (request.optimizer != "none") {
+    ROOFTILE_TRY(options.lower.optimizer, ops::parse_optimizer(request.optimizer));
+  }
+  options.lower.recompute = request.recompute;
+  options.memory.optimizer = options.lower.optimizer;
+  options.memory.recompute = request.recompute;
+  return options;
+}
+
+}  // namespace rooftile::app

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words of a Request ("train", "bf16", "flash") checked and turned into the typed options of
+// the layers below.
+#pragma once
+
+#include "aggregate/memory.h"
+#include "core/result.h"
+#include "graph/import_model.h"
+#include "graph/lower.h"
+#include "rooftile/request.h"
+
+namespace rooftile::app {
+
+struct StepOptions {
+  graph::ImportOptions import;
+  graph::LowerOptions lower;
+  aggregate::MemoryOptions memory;
+};
+
+Result<StepOptions> parse_step_options(const Request& request);
+
+}  // namespace rooftile::app

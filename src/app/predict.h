@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole pipeline on one page: model and machine in, report out.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/catalog.h"
+#include "core/result.h"
+#include "rooftile/report.h"
+
+namespace rooftile::app {
+
+Result<Report> predict(const Request& request, const Catalog& catalog);
+
+/// The same step on each of `gpus`; request.gpu is not looked at.
+Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,
+                                    const Catalog& catalog);
+
+}  // namespace rooftile::app

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile compare MODEL --gpus A,B,C: the same step on several GPUs, one row each.
+#include <memory>
+
+#include "app/predict.h"
+#include "cli/commands.h"
+#include "cli/request_options.h"
+#include "report/views.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct CompareOptions {
+  Request request;
+  std::vector<std::string> gpus;
+  Output output;
+};
+
+Status run_compare(const CompareOptions& options, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const std::vector<Report> reports,
+               app::compare(options.request, options.gpus, catalog));
+  if (options.output.format == "json")
+    return emit(options.output, report::compare_to_json(reports));
+  if (options.output.format == "csv") return emit(options.output, report::compare_to_csv(reports));
+  const Terminal screen = terminal();
+  return emit(options.output, report::compare_to_text(
+                                  reports, {.color = screen.color && options.output.file.empty(),
+                                            .width = screen.width}));
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Context& context) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand("compare", "the same step on several GPUs, one row each");
+  add_request_options(*command, options->request);
+  command->add_option("--gpus", options->gpus, "names or JSON files, separated by commas")
+      ->delimiter(',')
+      ->required();
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  command->footer(
+      "\nExample:\n"
+      "  rooftile compare gpt2-large --gpus v100-pcie-32gb,a100-pcie-40gb,h100-sxm,mi300x --phase "
+      "train\n");
+  command->callback([options, &context] {
+    run_command(context, [&] { return run_compare(*options, context); });
+  });
+}
+
+}  // namespace rooftile::cli

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile kernel KIND ...: one kernel on one GPU, with every term of its bound.
+#include <functional>
+#include <memory>
+
+#include "app/kernel.h"
+#include "cli/commands.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct KernelOptions {
+  app::KernelRequest request;
+  Output output;
+  // The fields of all kinds; each kind registers the ones it has.
+  ops::GemmShape gemm;
+  ops::ConvShape conv;
+  std::int64_t stride = 1, pad = 0, dilation = 1;
+  ops::AttentionShape attention;
+  std::int64_t rows = 1, columns = 1;
+  std::string function = "add";
+};
+
+Status run_kernel(const ops::AnyOp& op, const KernelOptions& options, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const auto kernels, app::kernel(op, options.request, catalog));
+  if (options.output.format == "json")
+    return emit(options.output, report::kernels_to_json(kernels));
+  if (options.output.format == "csv") return emit(options.output, report::kernels_to_csv(kernels));
+  const Terminal screen = terminal();
+  return emit(options.output, report::kernels_to_text(
+                                  kernels, {.color = screen.color && options.output.file.empty(),
+                                            .width = screen.width}));
+}
+
+using Options = std::shared_ptr<KernelOptions>;
+using MakeOp = std::function<Result<ops::AnyOp>(const KernelOptions&)>;
+
+/// A kind: its subcommand, the options all kinds have, and how its fields become an operator.
+CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
+                   const std::string& name, const std::string& help, const MakeOp& make_op) {
+  CLI::App* kind = kernel.add_subcommand(name, help);
+  kind->add_option("--gpu", options->request.gpu, "catalogue name or JSON file")->required();
+  kind->add_option("--dtype", options->request.dtype, "fp32, tf32, fp16, bf16, fp8_e4m3, ...")
+      ->capture_default_str();
+  kind->add_option("--predictor", options->request.predictor, "how kernels are timed");
+  kind->add_option("--machine", options->request.machine, "measured ceilings");
+  kind->add_option("--pass", options->request.pass, "forward or backward")->capture_default_str();
+  add_output_options(*kind, options->output, {"text", "json", "csv"});
+  kind->callback([options, make_op, &context] {
+    run_command(context, [&]() -> Status {
+      ROOFTILE_TRY(const ops::AnyOp op, make_op(*options));
+      return run_kernel(op, *options, context);
+    });
+  });
+  return kind;
+}
+
+void add_gemm(CLI::App& kernel, Context& context, const Options& options) {
+  CLI::App* gemm =
+      add_kind(kernel, context, options, "gemm", "C[m,n] = A[m,k] B[k,n], --batch times",
+               [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                 const ops::GemmShape& s = o.gemm;
+                 if (s.batch == 1)
+                   return ops::Linear{.rows = s.m, .in = s.k, .out = s.n, .bias = false};
+                 return ops::BatchedMatmul{.batch = s.batch, .m = s.m, .n = s.n, .k = s.k};
+               });
+  gemm->add_option("--m", options->gemm.m, "rows of C")->required();
+  gemm->add_option("--n", options->gemm.n, "columns of C")->required();
+  gemm->add_option("--k", options->gemm.k, "length of the sums")->required();
+  gemm->add_option("--batch", options->gemm.batch, "independent products")->capture_default_str();
+}
+
+void add_conv(CLI::App& kernel, Context& context, const Options& options) {
+  CLI::App* conv = add_kind(kernel, context, options, "conv", "two-dimensional convolution",
+                            [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                              ops::ConvShape s = o.conv;
+                              s.stride_h = s.stride_w = o.stride;
+                              s.pad_h = s.pad_w = o.pad;
+                              s.dilation_h = s.dilation_w = o.dilation;
+                              return ops::Conv2d{.conv = s};
+                            });
+  conv->add_option("--n", options->conv.n, "images")->required();
+  conv->add_option("--c", options->conv.c, "input channels")->required();
+  conv->add_option("--h", options->conv.h, "input height")->required();
+  conv->add_option("--w", options->conv.w, "input width")->required();
+  conv->add_option("--k", options->conv.k, "filters")->required();
+  conv->add_option("--r", options->conv.r, "filter height")->required();
+  conv->add_option("--s", options->conv.s, "filter width")->required();
+  conv->add_option("--stride", options->stride)->capture_default_str();
+  conv->add_option("--pad", options->pad)->capture_default_str();
+  conv->add_option("--dilation", options->dilation)->capture_default_str();
+  conv->add_option("--groups", options->conv.groups)->capture_default_str();
+}
+
+void add_attention(CLI::App& kernel, Context& context, const Options& options) {
+  CLI::App* attention = add_kind(kernel, context, options, "attention", "fused (flash) attention",
+                                 [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                                   ops::AttentionShape s = o.attention;
+                                   if (s.kv_heads == 0) s.kv_heads = s.heads;
+                                   if (s.keys == 0) s.keys = s.queries;
+                                   return ops::FusedAttention{.shape = s};
+                                 });
+  options->attention.kv_heads = 0;  // 0 here means "not given", before the operator is made
+  options->attention.keys = 0;
+  attention->add_option("--batch", options->attention.batch)->capture_default_str();
+  attention->add_option("--heads", options->attention.heads)->required();
+  attention->add_option("--kv-heads", options->attention.kv_heads, "default: as --heads");
+  attention->add_option("--queries", options->attention.queries, "new tokens per sequence")
+      ->required();
+  attention->add_option("--keys", options->attention.keys,
+                        "tokens attended to; default: as --queries");
+  attention->add_option("--head-dim", options->attention.head_dim)->required();
+  attention->add_option("--window", options->attention.window, "sliding window, 0 = full")
+      ->capture_default_str();
+  attention->add_flag("--causal", options->attention.causal, "mask the future");
+}
+
+void add_vector_kinds(CLI::App& kernel, Context& context, const Options& options) {
+  const auto add_rows = [&](CLI::App* kind) {
+    kind->add_option("--rows", options->rows, "independent rows")->required();
+    kind->add_option("--columns", options->columns, "elements of a row")->required();
+  };
+  CLI::App* elementwise = add_kind(
+      kernel, context, options, "elementwise", "one output per element of one or two inputs",
+      [](const KernelOptions& o) -> Result<ops::AnyOp> {
+        auto function = ops::parse_function(o.function);
+        if (!function) return usage_error(function.error().message, function.error().hint);
+        return ops::Elementwise{.function = *function,
+                                .operands = ops::default_operands(*function),
+                                .shape = {o.rows, o.columns}};
+      });
+  add_rows(elementwise);
+  elementwise->add_option("--function", options->function, "add, mul, gelu, relu, tanh, ...")
+      ->capture_default_str();
+  add_rows(add_kind(kernel, context, options, "softmax", "softmax over the columns",
+                    [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                      return ops::Softmax{.shape = {o.rows, o.columns}};
+                    }));
+  add_rows(add_kind(kernel, context, options, "layernorm", "layer norm over the columns",
+                    [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                      return ops::LayerNorm{.shape = {o.rows, o.columns}};
+                    }));
+  add_rows(add_kind(kernel, context, options, "rmsnorm", "RMS norm over the columns",
+                    [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                      return ops::RmsNorm{.shape = {o.rows, o.columns}};
+                    }));
+}
+
+}  // namespace
+
+void add_kernel(CLI::App& app, Context& context) {
+  auto options = std::make_shared<KernelOptions>();
+  CLI::App* kernel = app.add_subcommand("kernel", "one kernel on one GPU, explained term by term");
+  kernel->require_subcommand(1);
+  add_gemm(*kernel, context, options);
+  add_conv(*kernel, context, options);
+  add_attention(*kernel, context, options);
+  add_vector_kinds(*kernel, context, options);
+  kernel->footer(
+      "\nExamples:\n"
+      "  rooftile kernel gemm --m 4096 --n 4096 --k 4096 --gpu h100-sxm --dtype bf16\n"
+      "  rooftile kernel conv --n 64 --c 256 --h 14 --w 14 --k 256 --r 3 --s 3 --pad 1 --gpu "
+      "v100-pcie-32gb\n"
+      "  rooftile kernel softmax --rows 65536 --columns 1024 --gpu t4\n");
+}
+
+}  // namespace rooftile::cli

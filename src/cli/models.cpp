@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile models: the built-in models.
+#include <memory>
+
+#include "cli/commands.h"
+#include "graph/import_model.h"
+#include "report/model_view.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+Status run_models(const Output& output, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const auto models, graph::list_models(catalog));
+  if (output.format == "json") return emit(output, report::models_to_json(models));
+  if (output.format == "csv") return emit(output, report::models_to_csv(models));
+  return emit(output, report::models_to_text(models, terminal().width));
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, Context& context) {
+  auto output = std::make_shared<Output>();
+  CLI::App* command = app.add_subcommand("models", "the built-in models");
+  add_output_options(*command, *output, {"text", "json", "csv"});
+  command->footer(
+      "\nA model is also any Hugging Face config.json or native graph JSON "
+      "(docs/format/graph.md):\n"
+      "  rooftile predict ./config.json --gpu h100-sxm\n");
+  command->callback(
+      [output, &context] { run_command(context, [&] { return run_models(*output, context); }); });
+}
+
+}  // namespace rooftile::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/request_options.h"
+
+namespace rooftile::cli {
+
+void add_request_options(CLI::App& command, Request& request) {
+  command
+      .add_option("model", request.model,
+                  "built-in name (rooftile models), Hugging Face config.json or native graph JSON")
+      ->required();
+  command.add_option("--phase", request.phase, "what the step does: infer, train, prefill, decode")
+      ->capture_default_str();
+  command.add_option("--batch", request.batch, "sequences or images in the step")
+      ->capture_default_str();
+  command.add_option("--seq", request.sequence, "tokens per sequence (default: the model's own)");
+  command.add_option("--context", request.context, "decode: tokens already in the KV cache");
+  command.add_option("--dtype", request.dtype, "fp32, tf32, fp16, bf16, fp8_e4m3, ...")
+      ->capture_default_str();
+  command.add_option("--attention", request.attention, "eager (scores in memory) or flash (fused)")
+      ->capture_default_str();
+  command
+      .add_option("--fusion", request.fusion, "none, or compile (fuse chains of vector operators)")
+      ->capture_default_str();
+  command
+      .add_option("--optimizer", request.optimizer,
+                  "training: include the update of none, sgd, adam or adamw")
+      ->capture_default_str();
+  command.add_flag("--recompute", request.recompute, "training: recompute activations per block");
+  command.add_option("--predictor", request.predictor, "how kernels are timed (default: the best)");
+  command.add_option("--machine", request.machine,
+                     "measured ceilings to use instead of the data sheet's");
+}
+
+}  // namespace rooftile::cli

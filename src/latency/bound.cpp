@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/bound.h"
+
+namespace rooftile::latency {
+
+std::string_view name_of(Limiter limiter) {
+  switch (limiter) {
+    case Limiter::Compute: return "compute";
+    case Limiter::L1: return "l1";
+    case Limiter::L2: return "l2";
+    case Limiter::Dram: return "dram";
+    case Limiter::Launch: return "launch";
+  }
+  return "?";
+}
+
+std::string_view name_of(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::Measured: return "measured";
+    case Provenance::Learned: return "learned";
+    case Provenance::Analytical: return "analytical";
+    case Provenance::Bound: return "bound";
+  }
+  return "?";
+}
+
+BoundTerms bound_terms(const ops::KernelWork& work, const traffic::Traffic& traffic,
+                       const Roof& roof) {
+  BoundTerms terms;
+  const auto term = [&terms](Limiter limiter) -> std::optional<Seconds>& {
+    return terms[static_cast<std::size_t>(limiter)];
+  };
+  term(Limiter::Compute) = work.flops / roof.compute;
+  if (roof.l1) term(Limiter::L1) = traffic.l1 / *roof.l1;
+  if (roof.l2) term(Limiter::L2) = traffic.l2 / *roof.l2;
+  term(Limiter::Dram) = (traffic.dram() - traffic.dram_avoidable) / roof.dram;
+  term(Limiter::Launch) = kLaunchFloor;
+  return terms;
+}
+
+Bound bound(const ops::KernelWork& work, const traffic::Traffic& traffic, const Roof& roof) {
+  const BoundTerms terms = bound_terms(work, traffic, roof);
+  Bound best{.time = kLaunchFloor, .limiter = Limiter::Launch};
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i] && *terms[i] > best.time) {
+      best = {.time = *terms[i], .limiter = static_cast<Limiter>(i)};
+    }
+  }
+  return best;
+}
+
+}  // namespace rooftile::latency

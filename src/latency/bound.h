@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hierarchical roofline as a lower bound on a kernel's time:
+//
+//   t >= max( FLOP / rate(dtype, pipe),  bytes_l1 / BW_l1,  bytes_l2 / BW_l2,
+//             (bytes_dram - what L2 may already hold) / BW_dram,  launch )
+//
+// Levels whose bandwidth is unknown do not take part: the bound gets weaker, never wrong. Wave
+// quantisation is not in it; it is TilePlan::wave_factor(), reported beside. Rates are dense
+// data-sheet peaks at the quoted clocks unless measured ceilings are attached to the machine; a
+// board that boosts above its quoted clock can beat the bound by that ratio.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "hardware/machine.h"
+#include "latency/estimate.h"
+#include "ops/kernel_work.h"
+
+namespace rooftile::latency {
+
+/// Shortest time from start to end of any kernel. The shortest of 357,000 GEMMs replayed from CUDA
+/// graphs on A100, H100, H200 and L40S took 1.65 us (AIConfigurator tables), so 1.5 us is below
+/// all of them.
+inline constexpr Seconds kLaunchFloor = Seconds::from_base(1.5e-6);
+
+/// The rates of one machine that a kernel needs, looked up once.
+struct Roof {
+  FlopsPerSecond compute;
+  std::optional<BytesPerSecond> l1, l2;
+  BytesPerSecond dram;
+};
+
+struct Bound {
+  Seconds time;
+  Limiter limiter = Limiter::Compute;
+};
+
+/// The five terms of the maximum, indexed by Limiter; absent where the machine states no rate.
+using BoundTerms = std::array<std::optional<Seconds>, kLimiters>;
+BoundTerms bound_terms(const ops::KernelWork& work, const traffic::Traffic& traffic,
+                       const Roof& roof);
+
+/// The largest term.
+Bound bound(const ops::KernelWork& work, const traffic::Traffic& traffic, const Roof& roof);
+
+}  // namespace rooftile::latency

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/predictor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "core/text.h"
+
+namespace rooftile::latency {
+
+namespace {
+
+/// The roofline alone: every kernel takes exactly its bound.
+class BoundPredictor final : public Predictor {
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    Estimate estimate;
+    estimate.plan = tile::decompose(job.work, machine.gpu);
+    estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
+    const Bound lower = bound(job.work, estimate.traffic, job.roof);
+    estimate.time = estimate.low = estimate.high = estimate.bound = lower.time;
+    estimate.limiter = lower.limiter;
+    estimate.provenance = Provenance::Bound;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "bound"; }
+};
+
+template <typename P>
+Result<std::unique_ptr<Predictor>> make(const Catalog& /*catalog*/) {
+  return std::make_unique<P>();
+}
+
+struct PredictorEntry {
+  std::string_view name;
+  Result<std::unique_ptr<Predictor>> (*make)(const Catalog&);
+};
+
+// The default comes first.
+constexpr std::array kPredictors{PredictorEntry{.name = "bound", .make = make<BoundPredictor>}};
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kPredictors.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kPredictors[i].name;
+  return names;
+}();
+
+}  // namespace
+
+std::span<const std::string_view> predictor_names() {
+  return kNames;
+}
+
+Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const Catalog& catalog) {
+  if (name.empty()) return kPredictors.front().make(catalog);
+  for (const PredictorEntry& entry : kPredictors) {
+    if (entry.name == name) return entry.make(catalog);
+  }
+  return usage_error(fmt::format("unknown predictor \"{}\"", printable(name)),
+                     did_you_mean(name, kNames, "predictors are"));
+}
+
+Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine) {
+  const hardware::GpuSpec& gpu = machine.gpu;
+  const auto rate = machine.best_rate(work.compute, work.matrix);
+  if (!rate) {
+    std::vector<std::string> known;
+    for (const auto& [key, value] : gpu.peak) {
+      known.push_back(fmt::format("{}{}", name_of(key.dtype),
+                                  key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""));
+    }
+    return unsupported(
+        gpu.file,
+        fmt::format("{} states no {} rate, which \"{}\" needs", gpu.name, name_of(work.compute),
+                    work.op),
+        fmt::format("rates of this GPU: {}; choose another --dtype", fmt::join(known, ", ")));
+  }
+  const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram);
+  if (!dram) {
+    return unsupported(gpu.file, fmt::format("{} states no DRAM bandwidth", gpu.name),
+                       "add /memory/dram/bandwidth to its file");
+  }
+  Job job{.work = work, .roof = {.compute = *rate, .l1 = {}, .l2 = {}, .dram = dram->value}};
+  if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) job.roof.l1 = l1->value;
+  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) job.roof.l2 = l2->value;
+  return job;
+}
+
+}  // namespace rooftile::latency

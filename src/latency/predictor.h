@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam between "what a kernel does" and "how long it takes". bind() checks once that the
+// machine states everything the kernels need; after that nothing can fail.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/catalog.h"
+#include "core/result.h"
+#include "hardware/machine.h"
+#include "latency/bound.h"
+#include "latency/estimate.h"
+#include "ops/kernel_work.h"
+
+namespace rooftile::latency {
+
+/// A kernel together with the rates of the machine it is to run on.
+struct Job {
+  ops::KernelWork work;
+  Roof roof;
+};
+
+/// Looks up the rate of every kernel; a dtype or unit that the machine does not state is an error
+/// that names the missing field.
+Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine);
+
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+  /// Never faster than the bound, never NaN; the same inputs give the same bytes out.
+  [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {
+    return do_estimate(job, machine);
+  }
+  [[nodiscard]] std::string_view name() const { return do_name(); }
+
+ private:
+  [[nodiscard]] virtual Estimate do_estimate(const Job& job,
+                                             const hardware::Machine& machine) const = 0;
+  [[nodiscard]] virtual std::string_view do_name() const = 0;
+};
+
+/// Names that make_predictor accepts, the default first.
+std::span<const std::string_view> predictor_names();
+
+/// `name` empty takes the default.
+Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const Catalog& catalog);
+
+}  // namespace rooftile::latency

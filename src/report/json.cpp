@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "report/operator_rows.h"
+#include "report/views.h"
+
+namespace rooftile::report {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kSchema = 1;  // docs/format/report.md
+
+ordered_json request_json(const Request& request) {
+  ordered_json json{{"model", request.model},         {"gpu", request.gpu},
+                    {"phase", request.phase},         {"batch", request.batch},
+                    {"dtype", request.dtype},         {"attention", request.attention},
+                    {"fusion", request.fusion},       {"optimizer", request.optimizer},
+                    {"recompute", request.recompute}, {"predictor", request.predictor}};
+  if (request.sequence) json["seq"] = *request.sequence;
+  if (request.context) json["context"] = *request.context;
+  if (request.machine) json["machine"] = *request.machine;
+  return json;
+}
+
+ordered_json memory_json(const MemoryReport& memory) {
+  ordered_json json{
+      {"weights_bytes", memory.weights_bytes},     {"gradients_bytes", memory.gradients_bytes},
+      {"optimizer_bytes", memory.optimizer_bytes}, {"activations_bytes", memory.activations_bytes},
+      {"kv_cache_bytes", memory.kv_cache_bytes},   {"total_bytes", memory.total_bytes}};
+  if (memory.capacity_bytes) json["capacity_bytes"] = *memory.capacity_bytes;
+  if (memory.fits) json["fits"] = *memory.fits;
+  return json;
+}
+
+ordered_json report_json(const Report& report, bool with_operators) {
+  const LatencyReport& latency = report.latency;
+  ordered_json json{{"schema", kSchema},
+                    {"request", request_json(report.request)},
+                    {"model", {{"name", report.model_name}, {"parameters", report.parameters}}},
+                    {"gpu", report.gpu_name},
+                    {"predictor", report.predictor},
+                    {"roofs", report.roofs},
+                    {"latency",
+                     {{"total_ms", latency.total_ms},
+                      {"low_ms", latency.low_ms},
+                      {"high_ms", latency.high_ms},
+                      {"forward_ms", latency.forward_ms},
+                      {"backward_ms", latency.backward_ms},
+                      {"optimizer_ms", latency.optimizer_ms},
+                      {"communication_ms", latency.communication_ms}}},
+                    {"bound", {{"total_ms", report.bound_total_ms}}},
+                    {"flops", report.flops},
+                    {"limiters", report.limiter_share},
+                    {"memory", memory_json(report.memory)}};
+  if (with_operators) {
+    json["operators"] = ordered_json::array();
+    for (const OperatorReport& op : report.operators)
+      json["operators"].push_back(operator_json(op));
+  }
+  json["warnings"] = report.warnings;
+  return json;
+}
+
+}  // namespace
+
+ordered_json operator_json(const OperatorReport& op) {
+  return {
+      {"name", op.name},
+      {"op", op.op},
+      {"phase", op.phase},
+      {"count", op.count},
+      {"shape", op.shape},
+      {"dtype", op.dtype},
+      {"latency_ms", op.latency_ms},
+      {"low_ms", op.low_ms},
+      {"high_ms", op.high_ms},
+      {"bound_ms", op.bound_ms},
+      {"limiter", op.limiter},
+      {"flops", op.flops},
+      {"traffic_bytes", {{"l1", op.traffic.l1}, {"l2", op.traffic.l2}, {"dram", op.traffic.dram}}},
+      {"tile", op.tile},
+      {"waves", op.waves},
+      {"wave_factor", op.wave_factor},
+      {"provenance", op.provenance},
+      {"extrapolated", op.extrapolated}};
+}
+
+std::string to_json(const Report& report) {
+  return report_json(report, true).dump(2) + "\n";
+}
+
+std::string compare_to_json(std::span<const Report> reports) {
+  ordered_json json{{"schema", kSchema}, {"gpus", ordered_json::array()}};
+  for (const Report& report : reports) json["gpus"].push_back(report_json(report, false));
+  return json.dump(2) + "\n";
+}
+
+std::string to_chrome_trace(const Report& report) {
+  ordered_json events = ordered_json::array();
+  double start_us = 0;
+  for (const OperatorReport& op : report.operators) {
+    const double duration_us = op.latency_ms * 1e3;
+    events.push_back({{"name", op.name},
+                      {"cat", op.phase},
+                      {"ph", "X"},
+                      {"ts", start_us},
+                      {"dur", duration_us},
+                      {"pid", 0},
+                      {"tid", 0},
+                      {"args",
+                       {{"op", op.op},
+                        {"shape", op.shape},
+                        {"launches", op.count},
+                        {"bound_ms", op.bound_ms},
+                        {"limiter", op.limiter},
+                        {"provenance", op.provenance}}}});
+    start_us += duration_us;
+  }
+  const ordered_json trace{{"traceEvents", events},
+                           {"displayTimeUnit", "ms"},
+                           {"otherData", {{"model", report.model_name}, {"gpu", report.gpu_name}}}};
+  return trace.dump() + "\n";
+}
+
+}  // namespace rooftile::report

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/kernel_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "report/operator_rows.h"
+#include "report/table.h"
+
+namespace rooftile::report {
+
+std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options) {
+  std::string text;
+  for (const KernelReport& kernel : kernels) {
+    const OperatorReport& row = kernel.row;
+    if (!text.empty()) text += "\n";
+    text +=
+        bold(fmt::format("{} {} {} {}", row.op, row.shape, row.dtype, row.phase), options.color);
+    text += fmt::format(" on {}\n", kernel.gpu_name);
+    if (row.provenance == "bound") {
+      text +=
+          fmt::format("  time       {} or more (provenance: bound)\n", format_ms(row.latency_ms));
+    } else {
+      text += fmt::format("  time       {}  (80 % interval {} to {}; {}{})\n",
+                          format_ms(row.latency_ms), format_ms(row.low_ms), format_ms(row.high_ms),
+                          row.provenance, row.extrapolated ? ", extrapolated" : "");
+    }
+    text +=
+        fmt::format("  work       {}, {} FLOP/byte\n", format_flops(Flops::from_base(row.flops)),
+                    format_count(row.flops / std::max(1.0, row.traffic.dram)));
+    text += fmt::format("  tile       {}, {:.2f} waves, wave factor {:.2f}\n", row.tile, row.waves,
+                        row.wave_factor);
+    text += fmt::format("  bound      {}, limited by {}\n", format_ms(row.bound_ms), row.limiter);
+    for (const BoundTermReport& term : kernel.terms) {
+      text += fmt::format("    {:<8} {:>10}  {}  {}\n", term.limiter, format_ms(term.ms),
+                          bar(term.ms / row.bound_ms, 20), term.arithmetic);
+    }
+    for (const std::string& level : kernel.unknown) {
+      text +=
+          fmt::format("    {:<8} {:>10}  {}\n", level, "-", "bandwidth not stated for this GPU");
+    }
+  }
+  return text;
+}
+
+std::string kernels_to_json(std::span<const KernelReport> kernels) {
+  using nlohmann::ordered_json;
+  ordered_json json{{"schema", 1}, {"kernels", ordered_json::array()}};
+  for (const KernelReport& kernel : kernels) {
+    ordered_json row = operator_json(kernel.row);
+    row["gpu"] = kernel.gpu_name;
+    row["predictor"] = kernel.predictor;
+    row["bound_terms_ms"] = ordered_json::object();
+    for (const BoundTermReport& term : kernel.terms) row["bound_terms_ms"][term.limiter] = term.ms;
+    json["kernels"].push_back(std::move(row));
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string kernels_to_csv(std::span<const KernelReport> kernels) {
+  std::string text(kOperatorCsvHeader);
+  for (const KernelReport& kernel : kernels) text += operator_csv(kernel.row);
+  return text;
+}
+
+}  // namespace rooftile::report

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `rooftile kernel`: one kernel explained, with the terms of its bound side by side.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/views.h"
+#include "rooftile/report.h"
+
+namespace rooftile::report {
+
+struct BoundTermReport {
+  std::string limiter;
+  double ms = 0;
+  std::string arithmetic;  ///< "137.4 GFLOP at 66.9 TFLOP/s"
+};
+
+struct KernelReport {
+  std::string gpu_name;
+  std::string predictor;
+  OperatorReport row;
+  std::vector<BoundTermReport> terms;  ///< known levels only
+  std::vector<std::string> unknown;    ///< levels whose bandwidth the GPU's file does not state
+};
+
+std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options);
+std::string kernels_to_json(std::span<const KernelReport> kernels);
+std::string kernels_to_csv(std::span<const KernelReport> kernels);
+
+}  // namespace rooftile::report

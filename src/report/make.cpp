@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/make.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+
+namespace rooftile::report {
+
+namespace {
+
+MemoryReport make_memory(const aggregate::MemoryEstimate& memory, const hardware::GpuSpec& gpu) {
+  MemoryReport report{.weights_bytes = memory.weights.base(),
+                      .gradients_bytes = memory.gradients.base(),
+                      .optimizer_bytes = memory.optimizer.base(),
+                      .activations_bytes = memory.activations.base(),
+                      .kv_cache_bytes = memory.kv_cache.base(),
+                      .total_bytes = memory.total().base(),
+                      .capacity_bytes = {},
+                      .fits = {}};
+  if (gpu.dram.size) {
+    report.capacity_bytes = gpu.dram.size->base();
+    report.fits = memory.total() <= *gpu.dram.size;
+  }
+  return report;
+}
+
+std::vector<std::string> make_warnings(const Report& report, const aggregate::StepEstimate& step) {
+  std::vector<std::string> warnings;
+  if (report.memory.fits && !*report.memory.fits) {
+    warnings.push_back(
+        fmt::format("needs {} of memory, the GPU has {}: the step cannot run as one piece",
+                    format_bytes(Bytes::from_base(report.memory.total_bytes)),
+                    format_bytes(Bytes::from_base(*report.memory.capacity_bytes))));
+  }
+  Seconds extrapolated;
+  for (const auto& op : step.operators) {
+    if (op.estimate.extrapolated) {
+      extrapolated += op.estimate.time * static_cast<double>(op.kernel.count);
+    }
+  }
+  if (extrapolated > step.total * 0.1) {
+    warnings.push_back(fmt::format(
+        "{:.0f} % of the time is in kernels outside of the range the predictor was fitted on",
+        extrapolated / step.total * 100));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+OperatorReport make_operator(const aggregate::OperatorEstimate& op) {
+  const auto launches = static_cast<double>(op.kernel.count);
+  const latency::Estimate& estimate = op.estimate;
+  const ops::KernelWork& work = op.kernel.work;
+  return {.name = op.kernel.name,
+          .op = work.op,
+          .phase = std::string(graph::name_of(op.kernel.phase)),
+          .count = op.kernel.count,
+          .shape = ops::shape_text(work.shape),
+          .dtype = std::string(name_of(work.dtype)),
+          .latency_ms = to_ms(estimate.time * launches),
+          .low_ms = to_ms(estimate.low * launches),
+          .high_ms = to_ms(estimate.high * launches),
+          .bound_ms = to_ms(estimate.bound * launches),
+          .limiter = std::string(name_of(estimate.limiter)),
+          .traffic = {.l1 = (estimate.traffic.l1 * launches).base(),
+                      .l2 = (estimate.traffic.l2 * launches).base(),
+                      .dram = (estimate.traffic.dram() * launches).base()},
+          .flops = (work.flops * launches).base(),
+          .tile = estimate.plan.label(),
+          .waves = estimate.plan.waves(),
+          .wave_factor = estimate.plan.wave_factor(),
+          .provenance = std::string(name_of(estimate.provenance)),
+          .extrapolated = estimate.extrapolated};
+}
+
+Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
+            const aggregate::StepEstimate& step, const aggregate::MemoryEstimate& memory) {
+  Report report;
+  report.request = resolved;
+  report.model_name = graph.name;
+  report.gpu_name = machine.gpu.name;
+  report.predictor = resolved.predictor;
+  report.roofs =
+      machine.ceilings ? fmt::format("measured, {}", machine.ceilings->file) : "data sheet";
+  report.parameters = graph.parameters;
+  // Accumulating gradients is part of the backward pass, as in the measured steps.
+  report.latency = {
+      .total_ms = to_ms(step.total),
+      .low_ms = to_ms(step.low),
+      .high_ms = to_ms(step.high),
+      .forward_ms = to_ms(step.of(graph::Phase::Forward)),
+      .backward_ms = to_ms(step.of(graph::Phase::Backward) + step.of(graph::Phase::Accumulate)),
+      .optimizer_ms = to_ms(step.of(graph::Phase::Optimizer)),
+      .communication_ms = 0};
+  report.bound_total_ms = to_ms(step.bound);
+  report.flops = step.flops.base();
+  for (std::size_t i = 0; i < latency::kLimiters; ++i) {
+    const auto limiter = static_cast<latency::Limiter>(i);
+    report.limiter_share.emplace(name_of(limiter), step.of(limiter) / step.total);
+  }
+  report.memory = make_memory(memory, machine.gpu);
+  for (const auto& op : step.operators) report.operators.push_back(make_operator(op));
+  report.warnings = make_warnings(report, step);
+  return report;
+}
+
+}  // namespace rooftile::report

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "core/text.h"
+
+namespace rooftile::report {
+
+std::string Table::render(int width, int indent) const {
+  constexpr std::size_t kGap = 2;
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::size_t widest = columns_[c].title.size();
+    for (const auto& row : rows_) widest = std::max(widest, row[c].size());
+    widths.push_back(widest);
+  }
+  const auto total = [&] {
+    return static_cast<std::size_t>(indent) + kGap * (columns_.size() - 1) +
+           std::accumulate(widths.begin(), widths.end(), std::size_t{0});
+  };
+  while (total() > static_cast<std::size_t>(width)) {  // the widest shrinkable column gives way
+    std::size_t victim = columns_.size();
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (columns_[c].shrink && widths[c] > 8 &&
+          (victim == columns_.size() || widths[c] > widths[victim])) {
+        victim = c;
+      }
+    }
+    if (victim == columns_.size()) break;
+    --widths[victim];
+  }
+  std::string text;
+  const auto line = [&](const auto& cell_of) {
+    std::string row(static_cast<std::size_t>(indent), ' ');
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::string cell = shorten(cell_of(c), widths[c]);
+      if (c > 0) row.append(kGap, ' ');
+      row += columns_[c].align == Align::Right ? fmt::format("{:>{}}", cell, widths[c])
+                                               : fmt::format("{:<{}}", cell, widths[c]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  };
+  line([&](std::size_t c) { return columns_[c].title; });
+  for (const auto& row : rows_) line([&](std::size_t c) { return row[c]; });
+  return text;
+}
+
+std::string bar(double fraction, int width) {
+  const int full = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * width));
+  return std::string(static_cast<std::size_t>(full), '#') +
+         std::string(static_cast<std::size_t>(width - full), ' ');
+}
+
+std::string shorten(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  if (width <= 2) return std::string(text.substr(0, width));
+  const std::size_t tail = (width - 2) * 2 / 3;  // the end of a name says more than its beginning
+  const std::size_t head = width - 2 - tail;
+  return std::string(text.substr(0, head)) + ".." + std::string(text.substr(text.size() - tail));
+}
+
+std::string bold(std::string_view text, bool on) {
+  return on ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
+}
+std::string dim(std::string_view text, bool on) {
+  return on ? fmt::format("\033[2m{}\033[0m", text) : std::string(text);
+}
+std::string yellow(std::string_view text, bool on) {
+  return on ? fmt::format("\033[33m{}\033[0m", text) : std::string(text);
+}
+
+std::string format_ms(double ms) {
+  if (ms >= 10000) return fmt::format("{:.2f} s", ms / 1000);
+  if (ms >= 100) return fmt::format("{:.1f} ms", ms);
+  if (ms >= 1) return fmt::format("{:.2f} ms", ms);
+  return fmt::format("{:.1f} us", ms * 1000);
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace rooftile::report

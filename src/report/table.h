@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Aligned text tables and bars for terminals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rooftile::report {
+
+enum class Align : std::uint8_t { Left, Right };
+
+struct Column {
+  std::string title;
+  Align align = Align::Left;
+  bool shrink = false;  ///< give way (cut with "..") when the table is too wide
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// Lines that end in '\n', indented by `indent`, at most `width` columns where shrinking can do
+  /// it.
+  [[nodiscard]] std::string render(int width, int indent) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// "######    " of `width` columns for a fraction in [0, 1].
+std::string bar(double fraction, int width);
+
+/// Cuts the middle of a long name: "transformer..c_attn".
+std::string shorten(std::string_view text, std::size_t width);
+
+/// ANSI styles; plain text when `on` is false.
+std::string bold(std::string_view text, bool on);
+std::string dim(std::string_view text, bool on);
+std::string yellow(std::string_view text, bool on);
+
+/// 1234.5 -> "1234.5 ms"; picks us, ms or s so that 3 to 4 digits are shown.
+std::string format_ms(double ms);
+
+/// RFC 4180: quotes a field when it needs it.
+std::string csv_field(std::string_view text);
+
+}  // namespace rooftile::report

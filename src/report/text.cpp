@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.h"
+#include "report/table.h"
+#include "report/views.h"
+
+namespace rooftile::report {
+
+namespace {
+
+std::string workload(const Report& report) {
+  const Request& request = report.request;
+  std::string text =
+      fmt::format("{}, {}, batch {}", report.model_name, request.phase, request.batch);
+  if (request.sequence) text += fmt::format(" x {} tokens", *request.sequence);
+  if (request.phase == "decode" && request.context) {
+    text += fmt::format(" ({} tokens in the cache)", *request.context);
+  }
+  text += fmt::format(", {}", request.dtype);
+  if (request.attention != "eager") text += fmt::format(", {} attention", request.attention);
+  return text;
+}
+
+std::string step_line(const Report& report) {
+  const LatencyReport& latency = report.latency;
+  if (report.predictor == "bound") {
+    return fmt::format("{} or more (provenance: bound; roofs: {})", format_ms(latency.total_ms),
+                       report.roofs);
+  }
+  return fmt::format("{}  (80 % interval {} to {}; bound {}; roofs: {})",
+                     format_ms(latency.total_ms), format_ms(latency.low_ms),
+                     format_ms(latency.high_ms), format_ms(report.bound_total_ms), report.roofs);
+}
+
+/// "  forward          146.1 ms   35.2 %  ##############"
+std::string share_line(std::string_view name, double ms, double share) {
+  std::string line = fmt::format("  {:<14} {:>10}  {:5.1f} %  {}", name, format_ms(ms), share * 100,
+                                 bar(share, 40));
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string phases(const Report& report) {
+  const LatencyReport& latency = report.latency;
+  std::string text;
+  const auto row = [&](std::string_view name, double ms) {
+    if (ms <= 0) return;
+    const double share = ms / latency.total_ms;
+    text += share_line(name, ms, share);
+  };
+  row("forward", latency.forward_ms);
+  row("backward", latency.backward_ms);
+  row("optimizer", latency.optimizer_ms);
+  row("communication", latency.communication_ms);
+  return text;
+}
+
+std::string limiters(const Report& report) {
+  std::vector<std::pair<std::string, double>> shares(report.limiter_share.begin(),
+                                                     report.limiter_share.end());
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, share] : shares) {
+    if (share <= 0) continue;
+    text += share_line(name, share * report.latency.total_ms, share);
+  }
+  return text;
+}
+
+std::string memory(const Report& report) {
+  const MemoryReport& memory = report.memory;
+  std::vector<std::string> parts;
+  const auto part = [&](std::string_view name, double bytes) {
+    if (bytes > 0)
+      parts.push_back(fmt::format("{} {}", name, format_bytes(Bytes::from_base(bytes))));
+  };
+  part("weights", memory.weights_bytes);
+  part("gradients", memory.gradients_bytes);
+  part("optimizer", memory.optimizer_bytes);
+  part("activations", memory.activations_bytes);
+  part("KV cache", memory.kv_cache_bytes);
+  std::string text = fmt::format("  {}", format_bytes(Bytes::from_base(memory.total_bytes)));
+  if (memory.capacity_bytes) {
+    text += fmt::format(" of {}: {}", format_bytes(Bytes::from_base(*memory.capacity_bytes)),
+                        memory.fits.value_or(false) ? "fits" : "DOES NOT FIT");
+  }
+  return text + fmt::format("  ({})\n", fmt::join(parts, ", "));
+}
+
+std::string_view short_phase(std::string_view phase) {
+  if (phase == "forward") return "fwd";
+  if (phase == "backward") return "bwd";
+  return phase.substr(0, 3);  // acc, opt
+}
+
+std::string operators(const Report& report, const TextOptions& options) {
+  std::vector<std::size_t> order(report.operators.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return report.operators[a].latency_ms > report.operators[b].latency_ms;
+  });
+  Table table({{.title = "operator", .shrink = true},
+               {.title = "kernel"},
+               {.title = "shape", .shrink = true},
+               {.title = "n", .align = Align::Right},
+               {.title = "time", .align = Align::Right},
+               {.title = "share", .align = Align::Right},
+               {.title = ""},
+               {.title = "limiter"},
+               {.title = "tile"},
+               {.title = "waves", .align = Align::Right}});
+  const double total = report.latency.total_ms;
+  const double largest = order.empty() ? 1 : report.operators[order.front()].latency_ms;
+  double rest = 0;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const OperatorReport& op = report.operators[order[i]];
+    if (i >= static_cast<std::size_t>(options.top)) {
+      rest += op.latency_ms;
+      ++others;
+      continue;
+    }
+    table.add({op.name, fmt::format("{} {}", short_phase(op.phase), op.op), op.shape,
+               std::to_string(op.count), format_ms(op.latency_ms),
+               fmt::format("{:.1f} %", op.latency_ms / total * 100),
+               bar(op.latency_ms / largest, 6), op.limiter, op.tile,
+               fmt::format("{:.1f}", op.waves)});
+  }
+  if (others > 0) {
+    table.add({fmt::format("({} others)", others), "", "", "", format_ms(rest),
+               fmt::format("{:.1f} %", rest / total * 100), "", "", "", ""});
+  }
+  return table.render(options.width, 2);
+}
+
+}  // namespace
+
+std::string to_text(const Report& report, const TextOptions& options) {
+  const bool color = options.color;
+  std::string text = bold(workload(report), color) + "\n";
+  text += fmt::format("on {} with predictor {}\n\n", report.gpu_name, report.predictor);
+  text += fmt::format("{:<16} {}\n", "step", bold(step_line(report), color));
+  text += phases(report);
+  const double rate = report.flops / (report.latency.total_ms * 1e-3);
+  text += fmt::format("{:<16} {} in the step, {}{}; {} parameters\n", "work",
+                      format_flops(Flops::from_base(report.flops)),
+                      report.predictor == "bound" ? "at most " : "",
+                      format_rate(FlopsPerSecond::from_base(rate)),
+                      format_count(static_cast<double>(report.parameters)));
+  text += "\nlimited by\n" + limiters(report);
+  text += "\nmemory\n" + memory(report);
+  text += "\nmost expensive operators, all layers together\n" + operators(report, options);
+  for (const std::string& warning : report.warnings) {
+    text += "\n" + yellow("warning: " + warning, color);
+  }
+  if (!report.warnings.empty()) text += "\n";
+  return text;
+}
+
+std::string compare_to_text(std::span<const Report> reports, const TextOptions& options) {
+  if (reports.empty()) return {};
+  Table table({{.title = "GPU", .shrink = true},
+               {.title = "step", .align = Align::Right},
+               {.title = "80 % interval", .align = Align::Right},
+               {.title = "bound", .align = Align::Right},
+               {.title = "speed", .align = Align::Right},
+               {.title = ""},
+               {.title = "limited by"},
+               {.title = "memory", .align = Align::Right},
+               {.title = "fits"}});
+  double slowest = 0;
+  double fastest = reports.front().latency.total_ms;
+  for (const Report& report : reports) {
+    slowest = std::max(slowest, report.latency.total_ms);
+    fastest = std::min(fastest, report.latency.total_ms);
+  }
+  for (const Report& report : reports) {
+    const auto most =
+        std::max_element(report.limiter_share.begin(), report.limiter_share.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const LatencyReport& latency = report.latency;
+    table.add({report.gpu_name, format_ms(latency.total_ms),
+               latency.low_ms == latency.high_ms
+                   ? "-"
+                   : fmt::format("{} - {}", format_ms(latency.low_ms), format_ms(latency.high_ms)),
+               format_ms(report.bound_total_ms), fmt::format("{:.2f}x", slowest / latency.total_ms),
+               bar(fastest / latency.total_ms, 10),
+               fmt::format("{} {:.0f} %", most->first, most->second * 100),
+               format_bytes(Bytes::from_base(report.memory.total_bytes)),
+               !report.memory.fits ? "?" : (*report.memory.fits ? "yes" : "NO")});
+  }
+  std::string text = bold(workload(reports.front()), options.color) + "\n\n";
+  text += table.render(options.width, 0);
+  if (reports.front().predictor == "bound") {
+    text += "\ntimes are lower bounds (provenance: bound)\n";
+  }
+  for (const Report& report : reports) {
+    for (const std::string& warning : report.warnings) {
+      text +=
+          yellow(fmt::format("warning: {}: {}", report.gpu_name, warning), options.color) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace rooftile::report

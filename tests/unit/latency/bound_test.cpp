@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/bound.h"
+
+#include <gtest/gtest.h>
+
+namespace rooftile::latency {
+namespace {
+
+// 10 TFLOP/s, DRAM 1 TB/s, L2 4 TB/s, L1 20 TB/s.
+const Roof kRoof{.compute = FlopsPerSecond::from_base(10e12),
+                 .l1 = BytesPerSecond::from_base(20e12),
+                 .l2 = BytesPerSecond::from_base(4e12),
+                 .dram = BytesPerSecond::from_base(1e12)};
+
+ops::KernelWork work_of(double flops) {
+  ops::KernelWork work;
+  work.flops = Flops::from_base(flops);
+  return work;
+}
+traffic::Traffic traffic_of(double bytes, double kept) {
+  const Bytes b = Bytes::from_base(bytes);
+  return {.l1 = b,
+          .l2 = b,
+          .dram_read = b * 0.5,
+          .dram_written = b * 0.5,
+          .dram_avoidable = Bytes::from_base(kept)};
+}
+
+TEST(Bound, IsTheLargestTerm) {
+  // 1e9 FLOP / 10e12 = 100 us; 50e6 B / 1e12 = 50 us.
+  const Bound compute = bound(work_of(1e9), traffic_of(50e6, 0), kRoof);
+  EXPECT_NEAR(to_us(compute.time), 100.0, 1e-9);
+  EXPECT_EQ(compute.limiter, Limiter::Compute);
+  // 500e6 B / 1e12 = 500 us.
+  const Bound dram = bound(work_of(1e9), traffic_of(500e6, 0), kRoof);
+  EXPECT_NEAR(to_us(dram.time), 500.0, 1e-9);
+  EXPECT_EQ(dram.limiter, Limiter::Dram);
+}
+
+TEST(Bound, DataThatMayBeInL2IsBoundedByL2Only) {
+  // 40e6 B all kept in L2: 40e6 / 4e12 = 10 us instead of 40 us from DRAM.
+  const Bound resident = bound(work_of(0), traffic_of(40e6, 40e6), kRoof);
+  EXPECT_NEAR(to_us(resident.time), 10.0, 1e-9);
+  EXPECT_EQ(resident.limiter, Limiter::L2);
+}
+
+TEST(Bound, TinyKernelsTakeTheLaunchFloor) {
+  const Bound tiny = bound(work_of(100), traffic_of(100, 100), kRoof);
+  EXPECT_EQ(tiny.limiter, Limiter::Launch);
+  EXPECT_EQ(tiny.time, kLaunchFloor);
+}
+
+TEST(Bound, UnknownLevelsDoNotTakePart) {
+  Roof roof = kRoof;
+  roof.l1.reset();
+  roof.l2.reset();
+  EXPECT_EQ(bound(work_of(0), traffic_of(40e6, 40e6), roof).limiter, Limiter::Launch);
+}
+
+}  // namespace
+}  // namespace rooftile::latency
