@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results of the Empirical Roofline Toolkit: roofline.json and `sum` are roofs, `max`, `pre` and
+// `try.NNN` are sweep points that characterize's ERT rule reduces to roofs [roofline.md 1.4].
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/text.h"
+#include "profile/importer.h"
+
+namespace rooftile::profile {
+
+namespace {
+
+using hardware::MemoryLevel;
+using hardware::Pipe;
+using hardware::RateKey;
+
+MeasuredRoof memory_roof(std::string_view name, double gbytes, const std::string& source) {
+  MeasuredRoof roof{.label = std::string(name),
+                    .level = {},
+                    .rate = {},
+                    .value = gbytes * 1e9,
+                    .memory = true,
+                    .source = source};
+  if (name == "L1") roof.level = MemoryLevel::L1;
+  if (name == "L2") roof.level = MemoryLevel::L2;
+  if (name == "DRAM") roof.level = MemoryLevel::Dram;
+  return roof;
+}
+
+/// "GFLOPs" (FP64 before mid-2019) or "FP32 GFLOPs".
+MeasuredRoof compute_roof(std::string_view name, double gflops, const std::string& source) {
+  RateKey key{DType::Fp64, Pipe::Vector};
+  if (name.starts_with("FP32")) key.dtype = DType::Fp32;
+  if (name.starts_with("FP16")) key.dtype = DType::Fp16;
+  return {.label = std::string(name),
+          .level = {},
+          .rate = key,
+          .value = gflops * 1e9,
+          .memory = false,
+          .source = source};
+}
+
+Status read_pairs(const JsonView& section, bool memory, RawProfile& profile) {
+  ROOFTILE_TRY(const JsonView data, section.at("data"));
+  ROOFTILE_TRY(const auto rows, data.elements());
+  for (const JsonView& row : rows) {
+    ROOFTILE_TRY(const auto cells, row.elements());
+    if (cells.size() != 2) return row.error("expected [name, value]");
+    ROOFTILE_TRY(const std::string name, cells[0].string());
+    ROOFTILE_TRY(const double value, cells[1].number());
+    if (!(value > 0.0)) return cells[1].error("a roof must be positive");
+    const std::string source = profile.files.front() + " (ERT)";
+    profile.roofs.push_back(memory ? memory_roof(name, value, source)
+                                   : compute_roof(name, value, source));
+  }
+  return {};
+}
+
+Result<RawProfile> import_json(TextSource& source, RawProfile profile) {
+  std::string text;
+  std::string_view line;
+  while (true) {
+    ROOFTILE_TRY(const bool more, source.next_line(line));
+    if (!more) break;
+    text.append(line).push_back('\n');
+    if (text.size() > (std::size_t{64} << 20)) {
+      return bad_input(source.name(), "this roofline.json is larger than 64 MiB");
+    }
+  }
+  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, source.name()));
+  ROOFTILE_TRY(const JsonView empirical, document.root().at("empirical"));
+  ROOFTILE_TRY(const JsonView gbytes, empirical.at("gbytes"));
+  ROOFTILE_TRY(const JsonView gflops, empirical.at("gflops"));
+  ROOFTILE_CHECK(read_pairs(gbytes, true, profile));
+  ROOFTILE_CHECK(read_pairs(gflops, false, profile));
+  return profile;
+}
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (const std::string_view word : split(trim(line), ' ')) {
+    if (!word.empty()) out.push_back(word);
+  }
+  return out;
+}
+
+/// One line of numbers: 5 columns are a try file, 11 a pre or max file.
+Status sweep_line(const std::vector<std::string_view>& row, const std::string& where,
+                  RawProfile& profile) {
+  std::vector<double> v;
+  for (const std::string_view word : row) {
+    const auto value = parse_double(word);
+    if (!value || !(*value >= 0.0)) {
+      return bad_input(where, fmt::format("\"{}\" is not a positive number", printable(word)));
+    }
+    v.push_back(*value);
+  }
+  if (v.size() == 5 && v[2] > 0.0) {
+    profile.sweep.push_back({.working_set = v[0],
+                             .trials = static_cast<std::int64_t>(std::min(v[1], 9e15)),
+                             .bandwidth = v[3] / v[2] * 1e6,
+                             .rate = v[4] / v[2] * 1e6});
+  } else if (v.size() == 11) {
+    profile.sweep.push_back({.working_set = v[0],
+                             .trials = static_cast<std::int64_t>(std::min(v[1], 9e15)),
+                             .bandwidth = v[6] * 1e9,
+                             .rate = v[9] * 1e9});
+  } else {
+    return bad_input(where,
+                     fmt::format("an ERT line has 5 or 11 numbers, this one has {}", v.size()));
+  }
+  return {};
+}
+
+Result<RawProfile> import_lines(TextSource& source, RawProfile profile) {
+  std::string_view line;
+  while (true) {
+    ROOFTILE_TRY(const bool more, source.next_line(line));
+    if (!more || trim(line) == "META_DATA") break;
+    const auto row = words(line);
+    if (row.empty()) continue;
+    const auto first = parse_double(row.front());
+    if (!first) continue;  // "fp32" and the like
+    if (row.size() <= 3) {
+      const std::string file = profile.files.front() + " (ERT)";
+      if (row.back() == "GFLOPs") {
+        profile.roofs.push_back(compute_roof(row[1], *first, file));
+      } else if (row.size() == 2 && row.back() != "Weight") {
+        profile.roofs.push_back(memory_roof(row.back(), *first, file));
+      }
+      continue;
+    }
+    ROOFTILE_CHECK(sweep_line(row, source.where(), profile));
+  }
+  if (profile.roofs.empty() && profile.sweep.empty()) {
+    return bad_input(source.name(), "this ERT file has no roofs and no points");
+  }
+  return profile;
+}
+
+bool numbers_only(std::string_view line, std::size_t count) {
+  const auto row = words(line);
+  if (row.size() != count) return false;
+  for (const std::string_view word : row) {
+    if (!parse_double(word)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool recognises_ert(std::string_view head) {
+  const std::string_view text = trim(head);
+  if (text.starts_with('{')) {
+    return text.find("\"empirical\"") != std::string_view::npos &&
+           text.find("\"gbytes\"") != std::string_view::npos;
+  }
+  for (std::string_view line : split(text, '\n')) {
+    line = trim(line);
+    if (line.empty() || line == "fp16" || line == "fp32" || line == "fp64") continue;
+    return line.ends_with(" GFLOPs") || numbers_only(line, 5) || numbers_only(line, 11);
+  }
+  return false;
+}
+
+Result<RawProfile> import_ert(TextSource& source) {
+  RawProfile profile;
+  profile.format = "ert";
+  profile.files.push_back(source.name());
+  ROOFTILE_TRY(const std::string_view head, source.peek(4096));
+  const bool json = trim(head).starts_with('{');
+  return json ? import_json(source, std::move(profile)) : import_lines(source, std::move(profile));
+}
+
+}  // namespace rooftile::profile

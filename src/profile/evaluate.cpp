@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profile/formula.h"
+#include "profile/kernel_time.h"
+#include "profile/tensor_ops.h"
+
+namespace rooftile::profile {
+
+namespace {
+
+using hardware::MemoryLevel;
+using hardware::Pipe;
+using hardware::RateKey;
+
+/// Collects while kernels are evaluated; becomes formulas and warnings of the Run.
+struct Findings {
+  std::map<std::pair<std::string, std::string>, std::int64_t> formulas;
+  std::set<std::string> missing;  ///< counters of formulas that were used without them
+  std::map<std::string, std::int64_t> without;  ///< quantity -> kernels that lack it
+  std::int64_t partial = 0;                     ///< kernels with n/a in some launches
+  std::int64_t assumed_volta = 0, shape_unknown = 0, tensor_uncounted = 0;
+  std::int64_t uneven = 0;  ///< kernels whose counters cover different numbers of launches
+
+  void used(std::string_view quantity, const std::string& text) {
+    formulas[{std::string(quantity), text}] += 1;
+  }
+};
+
+std::optional<RateKey> rate_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::Fp64: return RateKey{DType::Fp64, Pipe::Vector};
+    case Quantity::Fp32: return RateKey{DType::Fp32, Pipe::Vector};
+    case Quantity::Fp16: return RateKey{DType::Fp16, Pipe::Vector};
+    case Quantity::L1:
+    case Quantity::L2:
+    case Quantity::Dram:
+    case Quantity::System: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void add_time(const KernelSeries& kernel, const EvaluateOptions& options, KernelRecord& record,
+              Findings& findings) {
+  const auto time = kernel_time(kernel, options.mean_clock);
+  if (!time) {
+    findings.without["time"] += 1;
+    return;
+  }
+  record.time = Seconds::from_base(time->total);
+  findings.used("time", time->text);
+  for (const double t : time->per_launch) {
+    if (t >= options.short_launch.base()) continue;
+    record.short_launches += 1;
+    record.short_time += Seconds::from_base(t);
+  }
+  if (time->per_launch.empty() && record.launches > 0 &&
+      time->total / static_cast<double>(record.launches) < options.short_launch.base()) {
+    record.short_launches = record.launches;
+    record.short_time = *record.time;
+  }
+}
+
+void add_quantities(const KernelSeries& kernel, std::string_view isa, KernelRecord& record,
+                    Findings& findings) {
+  for (const Quantity quantity : kQuantities) {
+    const auto value = evaluate_quantity(quantity, kernel, isa, record.time);
+    if (!value) {
+      findings.without[std::string(name_of(quantity))] += 1;
+      continue;
+    }
+    findings.used(name_of(quantity), value->text);
+    findings.partial += value->partial ? 1 : 0;
+    for (const std::string_view metric : value->missing) findings.missing.emplace(metric);
+    if (const auto rate = rate_of(quantity)) {
+      record.flops_by[*rate] = Flops::from_base(value->value);
+      record.flops_complete = record.flops_complete && value->missing.empty() && !value->partial;
+    } else if (quantity == Quantity::System) {
+      record.system_bytes = Bytes::from_base(value->value);
+    } else {
+      const auto level =
+          static_cast<std::size_t>(quantity) - static_cast<std::size_t>(Quantity::L1);
+      record.bytes[level] = Bytes::from_base(value->value);
+    }
+  }
+}
+
+void add_tensor(const KernelSeries& kernel, std::string_view isa, KernelRecord& record,
+                Findings& findings) {
+  const auto tensor = tensor_ops(kernel, isa);
+  if (!tensor) {
+    findings.without["tensor flops"] += 1;
+    const bool unknown = tensor_shape_unknown(kernel, isa);
+    findings.shape_unknown += unknown ? 1 : 0;
+    const bool uncounted = unknown || name_says_tensor(kernel.name);
+    findings.tensor_uncounted += uncounted ? 1 : 0;
+    if (uncounted) record.flops_complete = false;
+    return;
+  }
+  for (const auto& [rate, ops] : tensor->ops) record.flops_by[rate] += Flops::from_base(ops);
+  findings.used("tensor flops", tensor->text);
+  findings.assumed_volta += tensor->assumed_volta ? 1 : 0;
+  findings.partial += tensor->partial ? 1 : 0;
+  record.flops_complete = record.flops_complete && !tensor->partial;
+}
+
+/// Zero is only believed when the FP32 or FP64 counters said so; n/a and absent are not zero.
+void total_flops(KernelRecord& record) {
+  Flops sum;
+  for (const auto& [rate, flops] : record.flops_by) sum += flops;
+  const bool counted = record.flops_by.contains({DType::Fp32, Pipe::Vector}) ||
+                       record.flops_by.contains({DType::Fp64, Pipe::Vector});
+  if (sum.base() > 0.0 || (counted && record.flops_complete)) record.flops = sum;
+}
+
+KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
+                             const EvaluateOptions& options, Findings& findings) {
+  KernelRecord record;
+  record.name = kernel.name;
+  record.launches = kernel.launches();
+  record.grid = kernel.grid;
+  record.block = kernel.block;
+  for (const std::string_view metric :
+       {"sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second"}) {
+    const Column* clock = find_counter(kernel, metric);
+    if (clock != nullptr && !record.clock) record.clock = Hertz::from_base(clock->mean());
+  }
+  for (const Column& column : kernel.columns) {
+    if (std::abs(column.launches() - static_cast<double>(record.launches)) < 0.5) continue;
+    findings.uneven += 1;
+    break;
+  }
+  add_time(kernel, options, record, findings);
+  add_quantities(kernel, isa, record, findings);
+  add_tensor(kernel, isa, record, findings);
+  total_flops(record);
+  return record;
+}
+
+/// peak_sustained (per cycle) times the clock of its unit [roofline.md 2.3, last point].
+struct PeakSource {
+  std::optional<MemoryLevel> level;
+  std::optional<RateKey> rate;
+  double factor;
+  std::string_view peak, clock;
+};
+
+const std::vector<PeakSource>& peak_sources() {
+  static constexpr std::string_view kSm = "sm__cycles_elapsed.avg.per_second";
+  static const std::vector<PeakSource> kSources{
+      {MemoryLevel::Dram,
+       {},
+       1,
+       "dram__bytes.sum.peak_sustained",
+       "dram__cycles_elapsed.avg.per_second"},
+      {MemoryLevel::L2,
+       {},
+       1,
+       "lts__t_bytes.sum.peak_sustained",
+       "lts__cycles_elapsed.avg.per_second"},
+      {MemoryLevel::L1,
+       {},
+       1,
+       "l1tex__t_bytes.sum.peak_sustained",
+       "l1tex__cycles_elapsed.avg.per_second"},
+      {{},
+       RateKey{DType::Fp32, Pipe::Vector},
+       2,
+       "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Fp32, Pipe::Vector},
+       1,
+       "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
+       kSm},
+      {{},
+       RateKey{DType::Fp64, Pipe::Vector},
+       2,
+       "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Fp64, Pipe::Vector},
+       1,
+       "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
+       kSm},
+      {{},
+       RateKey{DType::Fp16, Pipe::Vector},
+       2,
+       "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Fp16, Pipe::Vector},
+       1,
+       "derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2",
+       kSm},
+      {{},
+       RateKey{DType::Fp16, Pipe::Tensor},
+       1,
+       "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Fp16, Pipe::Tensor},
+       1,
+       "sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Bf16, Pipe::Tensor},
+       1,
+       "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Bf16, Pipe::Tensor},
+       1,
+       "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Tf32, Pipe::Tensor},
+       1,
+       "sm__ops_path_tensor_src_tf32_dst_fp32_sparsity_off.sum.peak_sustained",
+       kSm},
+      {{},
+       RateKey{DType::Tf32, Pipe::Tensor},
+       1,
+       "sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained",
+       kSm},
+  };
+  return kSources;
+}
+
+std::vector<ExportRoof> export_roofs(const RawProfile& profile) {
+  std::vector<ExportRoof> roofs;
+  for (const PeakSource& source : peak_sources()) {
+    const bool known = std::any_of(roofs.begin(), roofs.end(), [&](const ExportRoof& roof) {
+      return roof.level == source.level && roof.rate == source.rate;
+    });
+    if (known) continue;
+    double best = 0.0;
+    for (const KernelSeries& kernel : profile.kernels) {
+      const Column* peak = find_counter(kernel, source.peak);
+      const Column* clock = find_counter(kernel, source.clock);
+      if (peak == nullptr || clock == nullptr) continue;
+      best = std::max(best, source.factor * peak->mean() * clock->mean());
+    }
+    if (best <= 0.0) continue;
+    roofs.push_back(
+        {.level = source.level,
+         .rate = source.rate,
+         .value = best,
+         .formula = fmt::format(fmt::runtime(source.factor == 1 ? "{1} * {2}" : "{0} * {1} * {2}"),
+                                source.factor, source.peak, source.clock)});
+  }
+  return roofs;
+}
+
+void warn(Run& run, std::string name, std::string message) {
+  run.warnings.push_back({.name = std::move(name), .message = std::move(message)});
+}
+
+/// Counters of `needed` that no kernel has, under any of their names.
+std::vector<std::string> absent(const RawProfile& profile, const Run& run, std::string_view isa) {
+  const auto all_have = [&](auto&& has) {
+    return std::all_of(run.kernels.begin(), run.kernels.end(), has);
+  };
+  const bool time = all_have([](const KernelRecord& k) { return k.time.has_value(); });
+  const auto level = [&](MemoryLevel l) {
+    return all_have([l](const KernelRecord& k) { return k.bytes_at(l).has_value(); });
+  };
+  const auto rate = [&](DType dtype) {
+    return all_have(
+        [dtype](const KernelRecord& k) { return k.flops_by.contains({dtype, Pipe::Vector}); });
+  };
+  const bool tensor = std::any_of(run.formulas.begin(), run.formulas.end(),
+                                  [](const FormulaUse& u) { return u.quantity == "tensor flops"; });
+  std::vector<std::string> result;
+  for (const std::string& metric : needed_metrics(isa)) {
+    const auto has = [&metric](std::string_view part) {
+      return metric.find(part) != std::string::npos;
+    };
+    const bool measured = has("gpu__time") || has("cycles_elapsed") ? time
+                          : has("dram__") || has("TCC_EA")          ? level(MemoryLevel::Dram)
+                          : has("lts__") || has("TCP_TCC")          ? level(MemoryLevel::L2)
+                          : has("l1tex__") || has("TCP_TOTAL")      ? level(MemoryLevel::L1)
+                          : has("tensor") || has("MFMA")            ? tensor
+                          : has("_op_d") || has("_F64")             ? rate(DType::Fp64)
+                          : has("_op_h") || has("_F16")             ? rate(DType::Fp16)
+                                                                    : rate(DType::Fp32);
+    if (!measured && !profile.has_metric(metric)) result.push_back(metric);
+  }
+  return result;
+}
+
+void missing_warnings(const RawProfile& profile, std::string_view isa, const Findings& findings,
+                      Run& run) {
+  const auto kernels = static_cast<std::int64_t>(run.kernels.size());
+  std::vector<std::string> lacking;
+  for (const auto& [quantity, count] : findings.without) {
+    if (quantity == "system bytes") continue;
+    if (count == kernels) {
+      lacking.push_back(quantity);
+    } else {
+      lacking.push_back(fmt::format("{} (of {} of {} kernels)", quantity, count, kernels));
+    }
+  }
+  std::set<std::string> metrics(findings.missing.begin(), findings.missing.end());
+  for (std::string& metric : absent(profile, run, isa)) metrics.insert(std::move(metric));
+  if (lacking.empty() && metrics.empty()) return;
+  std::string message =
+      "not measured: " +
+      (lacking.empty() ? "some counters" : fmt::format("{}", fmt::join(lacking, ", ")));
+  if (!metrics.empty()) {
+    message += "; collect it with: " +
+               collect_command(isa, std::vector<std::string>(metrics.begin(), metrics.end()));
+  }
+  warn(run, "missing-metrics", std::move(message));
+}
+
+void other_warnings(const RawProfile& profile, const Findings& findings, Run& run) {
+  if (findings.partial > 0) {
+    warn(run, "not-available",
+         fmt::format("the tool printed n/a for some launches (in {} quantities of kernels); they "
+                     "are left out of the sums, which are lower bounds",
+                     findings.partial));
+  }
+  if (findings.uneven > 0) {
+    warn(run, "uneven-launches",
+         fmt::format("{} kernels were not launched equally often in all exports of this run; "
+                     "their counters cover different launches",
+                     findings.uneven));
+  }
+  if (findings.assumed_volta > 0) {
+    warn(run, "assumed-volta",
+         "the export does not state the compute capability; tensor instructions were counted as "
+         "Volta's (512 FLOP each). State the GPU with --gpu");
+  }
+  if (findings.tensor_uncounted > 0) {
+    warn(run, "tensor-flops-missing",
+         fmt::format("{} kernels use tensor cores, but their FLOPs cannot be derived from this "
+                     "export; collect sm__ops_path_tensor_* ({})",
+                     findings.tensor_uncounted,
+                     findings.shape_unknown > 0
+                         ? "one instruction is worth 512 to 8192 FLOP depending on its shape"
+                         : "no tensor counter is in the export"));
+  }
+  for (const std::string& note : profile.notes) warn(run, "import", note);
+}
+
+}  // namespace
+
+Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) {
+  const std::string isa = profile.device.isa.empty() ? options.isa : profile.device.isa;
+  const std::string file = profile.files.empty() ? "" : profile.files.front();
+  Run run;
+  Findings findings;
+  for (const KernelSeries& kernel : profile.kernels) {
+    run.kernels.push_back(evaluate_kernel(kernel, isa, options, findings));
+  }
+  for (const auto& [key, count] : findings.formulas) {
+    run.formulas.push_back({.quantity = key.first, .text = key.second, .kernels = count});
+  }
+  const bool useful =
+      std::any_of(run.kernels.begin(), run.kernels.end(), [](const KernelRecord& kernel) {
+        return kernel.time || kernel.flops || kernel.bytes[0] || kernel.bytes[1] || kernel.bytes[2];
+      });
+  if (!run.kernels.empty() && !useful && profile.counters == 0) {
+    return unsupported(file,
+                       fmt::format("the export has {} metrics, but none that counts time, FLOPs or "
+                                   "bytes (percentages cannot be placed under a roof)",
+                                   profile.ignored_metrics),
+                       "collect them with: " + collect_command(isa, needed_metrics(isa)));
+  }
+  run.export_roofs = export_roofs(profile);
+  if (!run.kernels.empty()) {
+    missing_warnings(profile, isa, findings, run);
+    other_warnings(profile, findings, run);
+  }
+  return run;
+}
+
+}  // namespace rooftile::profile

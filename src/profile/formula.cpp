@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/formula.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "profile/tensor_ops.h"
+
+namespace rooftile::profile {
+
+namespace {
+
+/// "sm__x" for "smsp__x" and the other way round; both count the same when summed.
+std::optional<std::string> twin(std::string_view metric) {
+  if (metric.starts_with("smsp__sass")) return "sm__" + std::string(metric.substr(6));
+  if (metric.starts_with("sm__sass")) return "smsp__" + std::string(metric.substr(4));
+  return std::nullopt;
+}
+
+// Counters that are not part of a formula of the table: time, clocks and peaks.
+constexpr std::array kOtherCounters{
+    std::string_view("gpu__time_duration.sum"),
+    std::string_view("gpu__time_duration.avg"),
+    std::string_view("gpu__time_duration.max"),
+    std::string_view("gpu__time_duration_measured_user.sum"),
+    std::string_view("gpu__time_active.avg"),
+    std::string_view("gpu__time_active.sum"),
+    std::string_view("sm__cycles_elapsed.avg"),
+    std::string_view("sm__cycles_elapsed.max"),
+    std::string_view("sm__cycles_elapsed.avg.per_second"),
+    std::string_view("smsp__cycles_elapsed.avg.per_second"),
+    std::string_view("gpc__cycles_elapsed.max"),
+    std::string_view("gpc__cycles_elapsed.avg.per_second"),
+    std::string_view("dram__cycles_elapsed.avg.per_second"),
+    std::string_view("lts__cycles_elapsed.avg.per_second"),
+    std::string_view("l1tex__cycles_elapsed.avg.per_second"),
+    std::string_view("dram__bytes.sum.peak_sustained"),
+    std::string_view("lts__t_bytes.sum.peak_sustained"),
+    std::string_view("l1tex__t_bytes.sum.peak_sustained"),
+    std::string_view("sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"),
+    std::string_view("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained"),
+    std::string_view("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained"),
+    std::string_view("derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2"),
+    std::string_view("derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2"),
+    std::string_view("derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2"),
+    std::string_view("sm__inst_executed_pipe_tensor.sum.peak_sustained"),
+    std::string_view("trace_duration"),
+};
+
+bool in_table(std::string_view metric) {
+  for (const Quantity quantity : kQuantities) {
+    for (const Formula& formula : formulas(quantity)) {
+      for (const Term& term : formula.terms) {
+        if (term.metric == metric) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_used_metric(std::string_view metric) {
+  if (is_tensor_counter(metric) || in_table(metric)) return true;
+  if (std::find(kOtherCounters.begin(), kOtherCounters.end(), metric) != kOtherCounters.end()) {
+    return true;
+  }
+  const auto other = twin(metric);
+  return other && (in_table(*other) || std::find(kOtherCounters.begin(), kOtherCounters.end(),
+                                                 *other) != kOtherCounters.end());
+}
+
+std::string_view name_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::Fp64: return "fp64 flops";
+    case Quantity::Fp32: return "fp32 flops";
+    case Quantity::Fp16: return "fp16 flops";
+    case Quantity::L1: return "l1 bytes";
+    case Quantity::L2: return "l2 bytes";
+    case Quantity::Dram: return "dram bytes";
+    case Quantity::System: return "system bytes";
+  }
+  return "";
+}
+
+const Column* find_counter(const KernelSeries& kernel, std::string_view metric) {
+  const Column* column = kernel.find(metric);
+  if (column == nullptr || column->values.empty()) {
+    const auto other = twin(metric);
+    column = other ? kernel.find(*other) : nullptr;
+  }
+  return column != nullptr && !column->values.empty() ? column : nullptr;
+}
+
+bool isa_listed(std::string_view isa, std::string_view list) {
+  for (const std::string_view prefix : split(list, '|')) {
+    if (!prefix.empty() && isa.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// The sum over launches; a rate needs every launch's own time, and is otherwise its mean times
+/// the total.
+double scaled_sum(const Column& column, Scale scale, double clock_hz, std::optional<Seconds> time) {
+  switch (scale) {
+    case Scale::None: return column.sum();
+    case Scale::Time: return column.mean() * time->base();
+    case Scale::ClockTime: return column.mean() * clock_hz * time->base();
+  }
+  return 0.0;
+}
+
+std::optional<double> clock_of(const KernelSeries& kernel) {
+  for (const std::string_view metric :
+       {"smsp__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second"}) {
+    if (const Column* column = find_counter(kernel, metric)) return column->mean();
+  }
+  return std::nullopt;
+}
+
+std::string_view scale_text(Scale scale) {
+  switch (scale) {
+    case Scale::None: return "";
+    case Scale::Time: return " * time";
+    case Scale::ClockTime: return " * clock * time";
+  }
+  return "";
+}
+
+std::optional<Evaluated> apply(const Formula& formula, const KernelSeries& kernel,
+                               std::optional<Seconds> time) {
+  std::optional<double> clock;
+  if (formula.scale != Scale::None && !time) return std::nullopt;
+  if (formula.scale == Scale::ClockTime && !(clock = clock_of(kernel))) return std::nullopt;
+  Evaluated result;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < formula.terms.size(); ++i) {
+    const Term& term = formula.terms[i];
+    const Column* column = find_counter(kernel, term.metric);
+    if (column == nullptr) {
+      if (i < formula.required) return std::nullopt;
+      if (formula.required == 0) result.missing.push_back(term.metric);
+      continue;
+    }
+    result.partial = result.partial || column->missing > 0;
+    result.value += term.factor * scaled_sum(*column, formula.scale, clock.value_or(0.0), time);
+    const double factor = parts.empty() ? term.factor : std::abs(term.factor);
+    if (!parts.empty()) parts.emplace_back(term.factor < 0 ? " - " : " + ");
+    parts.push_back(factor == 1.0 ? column->metric
+                                  : fmt::format("{} * {}", factor, column->metric));
+  }
+  if (parts.empty()) return std::nullopt;
+  for (const std::string& part : parts) result.text += part;
+  if (formula.scale != Scale::None) {
+    result.text = parts.size() > 1 ? "(" + result.text + ")" : result.text;
+    result.text += scale_text(formula.scale);
+  }
+  result.value = std::max(result.value, 0.0);
+  return result;
+}
+
+}  // namespace
+
+std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries& kernel,
+                                           std::string_view isa, std::optional<Seconds> time) {
+  for (const Formula& formula : formulas(quantity)) {
+    if (!formula.isa.empty() && !isa_listed(isa, formula.isa)) continue;
+    if (isa_listed(isa, formula.not_isa)) continue;
+    if (auto result = apply(formula, kernel, time)) return result;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rooftile::profile

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kineto (torch.profiler) traces: kernels with their durations, and the counters of the CUPTI range
+// profiler where it ran. Parsed as a stream of events, so a trace of many gigabytes needs no more
+// memory than its distinct kernels (plus 8 bytes per launch). The duration of a profiler range is
+// inflated by the replay and is not used [roofline.md 3.3].
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "profile/importer.h"
+
+namespace rooftile::profile {
+
+namespace {
+
+constexpr std::size_t kMaxDepth = 256;
+
+/// Hands the source to the parser byte by byte through a buffer; remembers a read error.
+class ByteStream {
+ public:
+  explicit ByteStream(TextSource& source) : source_(source) { fill(); }
+  [[nodiscard]] bool at_end() const { return position_ == size_; }
+  [[nodiscard]] char current() const { return buffer_[position_]; }
+  void advance() {
+    if (++position_ == size_) fill();
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  void fill() {
+    position_ = 0;
+    auto got = source_.read(buffer_.data(), buffer_.size());
+    size_ = got ? *got : 0;
+    if (!got) error_ = std::move(got).error();
+  }
+  TextSource& source_;
+  std::vector<char> buffer_ = std::vector<char>(std::size_t{256} << 10);
+  std::size_t position_ = 0, size_ = 0;
+  std::optional<Error> error_;
+};
+
+class ByteIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  explicit ByteIterator(ByteStream* stream) : stream_(stream) {}
+  char operator*() const { return stream_->current(); }
+  ByteIterator& operator++() {
+    stream_->advance();
+    return *this;
+  }
+  ByteIterator operator++(int) {
+    stream_->advance();
+    return *this;
+  }
+  friend bool operator==(const ByteIterator& a, const ByteIterator& b) {
+    return a.done() == b.done();
+  }
+  friend bool operator!=(const ByteIterator& a, const ByteIterator& b) { return !(a == b); }
+
+ private:
+  [[nodiscard]] bool done() const { return stream_ == nullptr || stream_->at_end(); }
+  ByteStream* stream_;
+};
+
+struct TraceEvent {
+  std::string category, name, phase;
+  double duration_us = 0.0;
+  bool has_duration = false;
+  std::vector<std::pair<std::string, double>> counters;
+  std::vector<double> grid, block;
+
+  void clear() {
+    category.clear();
+    name.clear();
+    phase.clear();
+    has_duration = false;
+    counters.clear();
+    grid.clear();
+    block.clear();
+  }
+};
+
+/// Follows the document's nesting and collects one event at a time.
+class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit TraceHandler(ProfileBuilder& builder) : builder_(builder) {}
+
+  bool null() override { return scalar(); }
+  bool boolean(bool) override { return scalar(); }
+  bool number_integer(number_integer_t value) override {
+    return number(static_cast<double>(value));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return number(static_cast<double>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool string(string_t& value) override;
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return open(false); }
+  bool start_array(std::size_t) override { return open(true); }
+  bool key(string_t& value) override {
+    stack_.back().key.assign(value);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& exception) override {
+    error_position = position;
+    error_text = exception.what();
+    return false;
+  }
+
+  std::size_t error_position = 0;
+  std::string error_text;
+  std::int64_t kernels = 0, ranges = 0, copies = 0;
+  double copy_us = 0.0;
+
+ private:
+  struct Frame {
+    bool array;
+    std::string key;  ///< of the member being read
+  };
+  bool scalar() { return true; }
+  bool number(double value);
+  bool open(bool array);
+  bool close();
+  void finish_event();
+  [[nodiscard]] bool in_event() const { return event_depth_ != 0 && stack_.size() >= event_depth_; }
+  /// True inside args of an event, at its own level.
+  [[nodiscard]] bool in_args(std::size_t below) const {
+    return in_event() && stack_.size() == event_depth_ + 1 + below &&
+           stack_[event_depth_ - 1].key == "args";
+  }
+  [[nodiscard]] bool in_device() const {
+    return stack_.size() == 3 && stack_[0].key == "deviceProperties" && !stack_[2].array;
+  }
+
+  ProfileBuilder& builder_;
+  std::vector<Frame> stack_;
+  std::size_t event_depth_ = 0;  ///< stack size inside the current event object
+  TraceEvent event_;
+  std::string major_, minor_;
+  bool first_device_ = true;
+};
+
+bool TraceHandler::open(bool array) {
+  if (stack_.size() >= kMaxDepth) {
+    error_text = fmt::format("nesting is deeper than {}", kMaxDepth);
+    return false;
+  }
+  stack_.push_back({array, {}});
+  if (event_depth_ != 0 || array) return true;
+  const bool listed = stack_.size() == 2 && stack_[0].array;
+  const bool member = stack_.size() == 3 && stack_[1].array && stack_[0].key == "traceEvents";
+  if (listed || member) {
+    event_depth_ = stack_.size();
+    event_.clear();
+  }
+  return true;
+}
+
+bool TraceHandler::close() {
+  if (event_depth_ != 0 && stack_.size() == event_depth_) {
+    finish_event();
+    event_depth_ = 0;
+  }
+  if (in_device()) {
+    if (first_device_ && !major_.empty()) {
+      builder_.profile().device.isa = fmt::format("{}.{}", major_, minor_);
+    }
+    first_device_ = false;
+  }
+  stack_.pop_back();
+  return true;
+}
+
+bool TraceHandler::string(string_t& value) {
+  if (in_event() && stack_.size() == event_depth_) {
+    const std::string& key = stack_.back().key;
+    if (key == "cat") event_.category = value;
+    if (key == "name") event_.name = value;
+    if (key == "ph") event_.phase = value;
+  } else if (in_device() && first_device_ && stack_.back().key == "name") {
+    builder_.profile().device.name = value;
+  }
+  return true;
+}
+
+bool TraceHandler::number(double value) {
+  if (in_event() && stack_.size() == event_depth_) {
+    if (stack_.back().key == "dur") {
+      event_.duration_us = value;
+      event_.has_duration = true;
+    }
+  } else if (in_args(0)) {
+    if (is_used_metric(stack_.back().key)) event_.counters.emplace_back(stack_.back().key, value);
+  } else if (in_args(1) && stack_.back().array) {
+    const std::string& list = stack_[event_depth_].key;
+    if (list == "grid" && event_.grid.size() < 3) event_.grid.push_back(value);
+    if (list == "block" && event_.block.size() < 3) event_.block.push_back(value);
+  } else if (in_device() && first_device_) {
+    const std::string& key = stack_.back().key;
+    if (key == "computeMajor") major_ = fmt::format("{}", value);
+    if (key == "computeMinor") minor_ = fmt::format("{}", value);
+    if (key == "numSms" && value >= 0 && value < 1e6) {
+      builder_.profile().device.sm_count = static_cast<std::int64_t>(value);
+    }
+  }
+  return true;
+}
+
+std::optional<Dim3> to_dim3(const std::vector<double>& values) {
+  if (values.size() != 3) return std::nullopt;
+  Dim3 dims{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!(values[i] >= 0.0 && values[i] < 9e15)) return std::nullopt;
+    dims[i] = static_cast<std::int64_t>(values[i]);
+  }
+  return dims;
+}
+
+void TraceHandler::finish_event() {
+  const bool kernel_event = event_.category == "kernel" || event_.category == "Kernel";
+  const bool range = event_.category == "cuda_profiler_range";
+  if (event_.category == "gpu_memcpy" || event_.category == "gpu_memset") {
+    copies += 1;
+    copy_us += event_.has_duration ? event_.duration_us : 0.0;
+  }
+  if (!kernel_event && !range) return;
+  (kernel_event ? kernels : ranges) += 1;
+  const std::size_t kernel = builder_.kernel(event_.name);
+  KernelSeries& series = builder_.series(kernel);
+  series.rows += 1;
+  if (!series.grid) series.grid = to_dim3(event_.grid);
+  if (!series.block) series.block = to_dim3(event_.block);
+  if (kernel_event && event_.has_duration && event_.duration_us >= 0.0) {
+    builder_.add(kernel, "trace_duration", event_.duration_us * 1e-6, 1.0);
+  }
+  for (const auto& [metric, value] : event_.counters) {
+    builder_.profile().counters += 1;
+    builder_.add(kernel, metric, value, 1.0);
+  }
+}
+
+}  // namespace
+
+bool recognises_kineto(std::string_view head) {
+  const std::string_view text = trim(head);
+  if (text.starts_with('{')) {
+    return text.find("\"traceEvents\"") != std::string_view::npos ||
+           text.find("\"deviceProperties\"") != std::string_view::npos ||
+           text.find("\"schemaVersion\"") != std::string_view::npos;
+  }
+  return text.starts_with('[') && text.find("\"ph\"") != std::string_view::npos;
+}
+
+Result<RawProfile> import_kineto(TextSource& source) {
+  ProfileBuilder builder("kineto", source.name());
+  TraceHandler handler(builder);
+  ByteStream stream(source);
+  const bool complete = nlohmann::json::sax_parse(ByteIterator(&stream), ByteIterator(nullptr),
+                                                  &handler, nlohmann::json::input_format_t::json);
+  if (stream.error()) return tl::unexpected(*stream.error());
+  if (!complete) {
+    const bool located = handler.error_position != 0;
+    return bad_input(source.name(),
+                     located ? fmt::format("the JSON of this trace is damaged near byte {}",
+                                           handler.error_position)
+                             : "the JSON of this trace is damaged: " + handler.error_text,
+                     "the trace was cut; record it again");
+  }
+  if (handler.kernels == 0 && handler.ranges == 0) {
+    return bad_input(source.name(), "there are no GPU kernels in this trace",
+                     "record with activities=[ProfilerActivity.CUDA]");
+  }
+  if (handler.copies > 0) {
+    builder.profile().notes.push_back(
+        fmt::format("{} memory copies and fills ({:.3f} ms) are not kernels and are left out",
+                    handler.copies, handler.copy_us * 1e-3));
+  }
+  return builder.finish(false);
+}
+
+}  // namespace rooftile::profile

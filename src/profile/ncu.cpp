@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nsight Compute: everything `ncu` and `nv-nsight-cu-cli` print (roofline.md 2.4). One pass over
+// the lines; whatever is neither a table nor a text-mode section (banners, the program's output) is
+// skipped. Tables are told apart by their columns:
+//   long        Metric Name, Metric Unit, Metric Value: one row per launch and metric; rows of the
+//               details page are ragged and rules have rows of their own
+//   summary     Metric Name, Invocations, Average (--print-summary per-kernel)
+//   wide        one column per counter, a row of units, one row per launch (--page raw)
+//   aggregated  as wide with a Count column: per-kernel sums, as post-processing scripts write them
+// Files glued together (>>) simply show another header.
+#include <fmt/format.h>
+
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "core/text.h"
+#include "profile/delimited.h"
+#include "profile/importer.h"
+#include "profile/ncu_labels.h"
+#include "profile/number_text.h"
+
+namespace rooftile::profile {
+
+namespace {
+
+enum class TableKind : std::uint8_t { None, Long, Summary, Wide, Aggregated };
+
+/// What a printed metric means; looked up once per spelling.
+struct MetricUse {
+  std::string section, metric;
+  std::string counter;   ///< empty when no formula uses it
+  std::size_t slot = 0;  ///< of the counter, shared by all its spellings
+  std::string unit_text;
+  CounterUnit unit;
+};
+
+struct WideColumn {
+  std::size_t index;
+  std::string counter;
+  CounterUnit unit;
+};
+
+using Index = std::optional<std::size_t>;
+
+struct Columns {
+  Index id, process, kernel, metric, unit, value, section, invocations, count, grid, block, cc;
+  Index device_name, cc_major, cc_minor, sm_count;
+};
+
+class NcuImport {
+ public:
+  explicit NcuImport(TextSource& source) : source_(source), builder_("ncu", source.name()) {}
+  Result<RawProfile> run();
+
+ private:
+  bool start_table(std::string_view line);
+  Status table_line(std::string_view line);
+  Status long_row();
+  Status wide_row();
+  void units_row();
+  bool text_line(std::string_view line);
+  Status text_row(std::string_view line);
+  void launch_line(std::string_view line);
+  MetricUse& use_of(std::string_view section, std::string_view metric);
+  Status add_value(std::size_t kernel, MetricUse& use, std::string_view unit,
+                   std::string_view value, double weight);
+  Status store(std::size_t kernel, const std::string& counter, const CounterUnit& unit,
+               std::string_view value, double weight);
+  void note_launch(std::size_t kernel);
+  [[nodiscard]] std::string_view field(const Index& index) const {
+    return index && *index < fields_.size() ? fields_[*index] : std::string_view();
+  }
+
+  TextSource& source_;
+  ProfileBuilder builder_;
+  NumberFormat numbers_;
+  LineFields fields_;
+  TableKind kind_ = TableKind::None;
+  char delimiter_ = ',';
+  Columns at_;
+  std::size_t width_ = 0;
+  std::vector<WideColumn> wide_;
+  std::vector<MetricUse> uses_;
+  std::size_t next_use_ = 0;
+  std::string last_id_, last_process_;
+  std::vector<std::int64_t> slot_launch_;  ///< launch that gave each counter its last value
+  std::unordered_map<std::string, std::size_t> slots_;
+  std::int64_t launch_ = 0;
+  bool found_ = false;
+  // text mode
+  Index text_kernel_;
+  std::string text_section_;
+  std::size_t unit_column_ = 0, value_column_ = 0;
+};
+
+bool looks_like_counter(std::string_view name) {
+  return name.find("__") != std::string_view::npos;
+}
+
+/// A header line starts a table; false when the line is something else.
+bool NcuImport::start_table(std::string_view line) {
+  const auto delimiter = header_delimiter(line, "Kernel Name");
+  if (!delimiter || !fields_.split(line, *delimiter)) return false;
+  Columns at;
+  const auto column = [&](std::string_view name) { return fields_.find(name); };
+  at.kernel = column("Kernel Name");
+  at.id = column("ID");
+  at.process = column("Process ID");
+  at.metric = column("Metric Name");
+  at.unit = column("Metric Unit");
+  at.value = column("Metric Value");
+  at.section = column("Section Name");
+  at.invocations = column("Invocations");
+  at.count = column("Count");
+  at.grid = column("Grid Size");
+  at.block = column("Block Size");
+  at.cc = column("CC");
+  at.device_name = column("device__attribute_display_name");
+  at.cc_major = column("device__attribute_compute_capability_major");
+  at.cc_minor = column("device__attribute_compute_capability_minor");
+  at.sm_count = column("device__attribute_multiprocessor_count");
+  TableKind kind = TableKind::None;
+  if (at.metric && at.value) {
+    kind = TableKind::Long;
+  } else if (at.metric && column("Average") && at.invocations) {
+    kind = TableKind::Summary;
+    at.value = column("Average");
+  } else if (!at.metric) {
+    kind = at.count && !at.id ? TableKind::Aggregated : TableKind::Wide;
+    wide_.clear();
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const std::string_view name = trim(fields_[i]);
+      if (!looks_like_counter(name)) continue;
+      if (name.ends_with(".sum")) builder_.profile().counters += 1;
+      if (is_used_metric(name)) {
+        wide_.push_back({i, std::string(name), CounterUnit{}});
+      } else {
+        builder_.profile().ignored_metrics += 1;
+      }
+    }
+    if (wide_.empty() && builder_.profile().ignored_metrics == 0) return false;
+  } else {
+    return false;
+  }
+  kind_ = kind;
+  delimiter_ = *delimiter;
+  at_ = at;
+  width_ = fields_.size();
+  last_id_.clear();
+  found_ = true;
+  return true;
+}
+
+MetricUse& NcuImport::use_of(std::string_view section, std::string_view metric) {
+  // Metrics repeat in the same order for every launch: the next one is nearly always right.
+  for (std::size_t tried = 0; tried < uses_.size(); ++tried) {
+    if (next_use_ >= uses_.size()) next_use_ = 0;
+    MetricUse& use = uses_[next_use_++];
+    if (use.metric == metric && use.section == section) return use;
+  }
+  MetricUse use{.section = std::string(section),
+                .metric = std::string(metric),
+                .counter = {},
+                .slot = 0,
+                .unit_text = {},
+                .unit = {}};
+  const auto counter = ncu_counter(section, metric);
+  if (counter && is_used_metric(*counter)) {
+    use.counter = *counter;
+    use.slot = slots_.try_emplace(use.counter, slots_.size()).first->second;
+    slot_launch_.resize(slots_.size(), -1);
+  } else {
+    builder_.profile().ignored_metrics += 1;
+  }
+  if (counter && counter->ends_with(".sum")) builder_.profile().counters += 1;
+  uses_.push_back(std::move(use));
+  next_use_ = uses_.size();
+  return uses_.back();
+}
+
+Status NcuImport::store(std::size_t kernel, const std::string& counter, const CounterUnit& unit,
+                        std::string_view value, double weight) {
+  const NumberFormat::Reading reading = numbers_.read(value);
+  switch (reading.kind) {
+    case NumberFormat::Kind::Missing:
+      builder_.add_missing(kernel, counter, static_cast<std::int64_t>(weight));
+      return {};
+    case NumberFormat::Kind::Text:
+      return bad_input(source_.where(),
+                       fmt::format("\"{}\" is not a number for {}", printable(value), counter));
+    case NumberFormat::Kind::Number: break;
+  }
+  if (numbers_.contradictory()) {
+    return bad_input(source_.where(),
+                     fmt::format("\"{}\" contradicts the decimal mark of the values before it",
+                                 printable(value)),
+                     "export again with LC_ALL=C, or do not join files of different locales");
+  }
+  if (reading.other) {
+    builder_.add_ambiguous(kernel, counter, reading.value * unit.factor,
+                           *reading.other * unit.factor, weight);
+  } else {
+    builder_.add(kernel, counter, reading.value * unit.factor, weight);
+  }
+  return {};
+}
+
+Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view unit,
+                            std::string_view value, double weight) {
+  if (use.counter.empty()) return {};
+  if (use.unit_text != unit) {
+    const auto parsed = parse_unit(unit);
+    if (!parsed) {
+      return unsupported(
+          source_.where(),
+          fmt::format("the unit \"{}\" of {} is not known", printable(unit), use.metric),
+          "export with --print-units base");
+    }
+    use.unit_text = unit;
+    use.unit = *parsed;
+  }
+  if (use.unit.kind == UnitKind::Percent) return {};  // a label that means something else here
+  // A section repeats what --metrics printed ("Duration"): the first one of a launch counts.
+  if (std::exchange(slot_launch_[use.slot], launch_) == launch_) return {};
+  return store(kernel, use.counter, use.unit, value, weight);
+}
+
+void NcuImport::note_launch(std::size_t kernel) {
+  launch_ += 1;
+  builder_.series(kernel).rows += 1;
+  KernelSeries& series = builder_.series(kernel);
+  if (!series.grid) series.grid = parse_dim3(field(at_.grid));
+  if (!series.block) series.block = parse_dim3(field(at_.block));
+  DeviceFacts& device = builder_.profile().device;
+  const std::string_view cc = trim(field(at_.cc));
+  if (!cc.empty() && device.isa.empty()) device.isa = cc;
+  if (!cc.empty() && device.isa != cc && builder_.profile().notes.empty()) {
+    builder_.profile().notes.push_back(
+        fmt::format("{} mixes devices of compute capability {} and {}; roofs are those of the "
+                    "first",
+                    source_.name(), device.isa, cc));
+  }
+}
+
+Status NcuImport::long_row() {
+  const std::string_view metric = field(at_.metric);
+  if (metric.empty()) return {};  // a rule, or a section without metrics
+  const std::size_t kernel = builder_.kernel(trim(field(at_.kernel)));
+  double weight = 1.0;
+  if (kind_ == TableKind::Summary) {
+    const auto invocations = numbers_.read(field(at_.invocations));
+    if (invocations.kind != NumberFormat::Kind::Number || !(invocations.value >= 0.0)) {
+      return bad_input(source_.where(), fmt::format("\"{}\" is not a number of invocations",
+                                                    printable(field(at_.invocations))));
+    }
+    weight = invocations.value;
+  }
+  const std::string_view id = field(at_.id);
+  if (id.empty() || id != last_id_ || field(at_.process) != last_process_) {
+    last_id_ = id;
+    last_process_ = field(at_.process);
+    note_launch(kernel);
+  }
+  return add_value(kernel, use_of(field(at_.section), metric), field(at_.unit), field(at_.value),
+                   weight);
+}
+
+/// The second line of a raw page: units below the names.
+void NcuImport::units_row() {
+  for (WideColumn& column : wide_) {
+    const auto unit = parse_unit(field(column.index));
+    if (unit) column.unit = *unit;
+  }
+}
+
+Status NcuImport::wide_row() {
+  const std::size_t kernel = builder_.kernel(trim(field(at_.kernel)));
+  double weight = 1.0;
+  if (kind_ == TableKind::Aggregated) weight = parse_double(trim(field(at_.count))).value_or(0.0);
+  note_launch(kernel);
+  DeviceFacts& device = builder_.profile().device;
+  if (device.name.empty()) device.name = trim(field(at_.device_name));
+  if (device.isa.empty() && all_digits(field(at_.cc_major)) && all_digits(field(at_.cc_minor))) {
+    device.isa = fmt::format("{}.{}", field(at_.cc_major), field(at_.cc_minor));
+  }
+  if (!device.sm_count) device.sm_count = parse_int(field(at_.sm_count));
+  for (const WideColumn& column : wide_) {
+    CounterUnit unit = column.unit;
+    if (kind_ == TableKind::Aggregated) unit.factor /= weight;  // a sum over `Count` launches
+    ROOFTILE_CHECK(store(kernel, column.counter, unit, field(column.index), weight));
+  }
+  return {};
+}
+
+Status NcuImport::table_line(std::string_view line) {
+  const bool closed = fields_.split(line, delimiter_);
+  const std::string_view key = at_.id        ? field(at_.id)
+                               : at_.process ? field(at_.process)
+                                             : trim(field(at_.count));
+  const bool keyed = at_.id || at_.process || at_.count;
+  if (keyed && !all_digits(key)) {
+    if (kind_ == TableKind::Wide && key.empty() && closed && fields_.size() == width_) units_row();
+    return {};  // the program's output between the rows
+  }
+  if (!closed) {
+    return bad_input(source_.where(), "a quoted field is never closed",
+                     "the export was cut; run it again");
+  }
+  const bool wide = kind_ == TableKind::Wide || kind_ == TableKind::Aggregated;
+  const std::size_t needed = wide ? width_ : std::max(*at_.value, *at_.kernel) + 1;
+  if (fields_.size() < needed) {
+    if (!keyed || fields_.size() < 3) return {};  // a number the program printed
+    return bad_input(
+        source_.where(),
+        fmt::format("the row ends after {} fields, the header has {}", fields_.size(), width_),
+        "the export was cut; run it again");
+  }
+  if (kind_ == TableKind::Aggregated && key == "0") return {};
+  return wide ? wide_row() : long_row();
+}
+
+/// "  kernel(int) (4, 1, 1)x(32, 1, 1), Context 1, Stream 7, Device 0, CC 8.6"
+void NcuImport::launch_line(std::string_view line) {
+  std::string_view name = trim(line.substr(0, line.find(", Context ")));
+  std::optional<Dim3> grid, block;
+  if (const std::size_t cross = name.rfind(")x("); cross != std::string_view::npos) {
+    const std::size_t open = name.rfind('(', cross);
+    if (open != std::string_view::npos && name.ends_with(')')) {
+      grid = parse_dim3(name.substr(open, cross + 1 - open));
+      block = parse_dim3(name.substr(cross + 2));
+      name = trim(name.substr(0, open));
+    }
+  } else if (const std::size_t comma = name.rfind(", 20"); comma != std::string_view::npos) {
+    name = name.substr(0, comma);  // older versions print the time of the launch
+  }
+  const std::size_t kernel = builder_.kernel(name);
+  text_kernel_ = kernel;
+  KernelSeries& series = builder_.series(kernel);
+  series.rows += 1;
+  launch_ += 1;
+  if (!series.grid) series.grid = grid;
+  if (!series.block) series.block = block;
+  const std::size_t cc = line.find(", CC ");
+  if (cc != std::string_view::npos && builder_.profile().device.isa.empty()) {
+    builder_.profile().device.isa = trim(line.substr(cc + 5));
+  }
+  value_column_ = 0;
+  found_ = true;
+}
+
+/// A row of a text-mode section: name, unit and value in the columns the dashes mark.
+Status NcuImport::text_row(std::string_view line) {
+  if (line.size() <= value_column_) return {};
+  const std::string_view metric = trim(line.substr(0, unit_column_));
+  const std::string_view unit = trim(line.substr(unit_column_, value_column_ - unit_column_));
+  if (metric.empty() || metric == "Metric Name") return {};
+  return add_value(*text_kernel_, use_of(text_section_, metric), unit,
+                   trim(line.substr(value_column_)), 1.0);
+}
+
+/// Text mode; false when the line has nothing to do with it.
+bool NcuImport::text_line(std::string_view line) {
+  if (!line.starts_with("  ")) return false;
+  const std::string_view text = trim(line);
+  if (text.find(", Context ") != std::string_view::npos &&
+      text.find(", Stream ") != std::string_view::npos) {
+    launch_line(line);
+    return true;
+  }
+  if (!text_kernel_) return false;
+  if (text.starts_with("Section: ")) {
+    text_section_ = text.substr(9);
+    value_column_ = 0;
+    return true;
+  }
+  if (text.starts_with("---") && text.find_first_not_of("- ") == std::string_view::npos) {
+    const std::size_t first = line.find('-');
+    const std::size_t unit = line.find(" -", first);
+    const std::size_t value = unit == std::string_view::npos ? unit : line.find(" -", unit + 1);
+    if (value == std::string_view::npos) {
+      value_column_ = 0;
+    } else {
+      unit_column_ = unit;
+      value_column_ = value;
+    }
+    return true;
+  }
+  return value_column_ != 0;
+}
+
+Result<RawProfile> NcuImport::run() {
+  std::string_view line;
+  while (true) {
+    ROOFTILE_TRY(const bool more, source_.next_line(line));
+    if (!more) break;
+    if (kind_ != TableKind::None && line.starts_with('"') && line.size() > 1 && line[1] >= '0' &&
+        line[1] <= '9') {
+      ROOFTILE_CHECK(table_line(line));
+    } else if (line.find("Kernel Name") != std::string_view::npos && start_table(line)) {
+      text_kernel_.reset();
+    } else if (kind_ != TableKind::None) {
+      ROOFTILE_CHECK(table_line(line));
+    } else if (line.find("Nsight Compute Command Line Profiler") != std::string_view::npos) {
+      found_ = true;  // the banner of `ncu --version`, kept beside exports
+    } else if (text_line(line) && value_column_ != 0 && !trim(line).starts_with("---")) {
+      ROOFTILE_CHECK(text_row(line));
+    }
+  }
+  if (!found_) {
+    return bad_input(source_.name(), "there is no table of kernels in this file",
+                     "export with: ncu --csv --page raw --print-units base -i FILE.ncu-rep");
+  }
+  return builder_.finish(numbers_.decimal_comma());
+}
+
+}  // namespace
+
+bool recognises_ncu(std::string_view head) {
+  if (head.find("==PROF==") != std::string_view::npos ||
+      head.find("Nsight Compute Command Line Profiler") != std::string_view::npos) {
+    return true;
+  }
+  for (const std::string_view line : split(head, '\n')) {
+    if (line.find("Kernel Name") != std::string_view::npos &&
+        (line.find("Metric Name") != std::string_view::npos || looks_like_counter(line)) &&
+        header_delimiter(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line,
+                         "Kernel Name")) {
+      return true;
+    }
+    if (line.starts_with("  ") && line.find(", Context ") != std::string_view::npos &&
+        line.find(", Stream ") != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<RawProfile> import_ncu(TextSource& source) {
+  return NcuImport(source).run();
+}
+
+}  // namespace rooftile::profile

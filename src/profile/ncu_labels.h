@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nsight Compute's details page prints labels ("Duration") instead of counter names. The same label
+// occurs in several sections with different meaning ("Memory Throughput" is a percentage in one and
+// bytes per second in another), so the key is (section, label).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace rooftile::profile {
+
+/// The counter behind a printed metric: the name itself when it is one ("dram__bytes.sum", also
+/// inside "DRAM Bytes (dram__bytes.sum)"), else the counter of a known label; nothing otherwise.
+std::optional<std::string_view> ncu_counter(std::string_view section, std::string_view metric);
+
+}  // namespace rooftile::profile

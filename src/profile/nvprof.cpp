@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nvprof (and the kernel sums of nsys stats, which look alike): metrics per kernel with their
+// average over invocations, as CSV or as indented text, and summaries and traces as time source.
+//   "Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"
+//   "Type","Time(%)","Time","Calls","Avg","Min","Max","Name"            (units in the next row)
+//   "Start","Duration","Grid X",...,"Name"                              (one row per launch)
+//   Time (%),Total Time (ns),Instances,...,Name
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "profile/delimited.h"
+#include "profile/importer.h"
+#include "profile/number_text.h"
+
+namespace rooftile::profile {
+
+namespace {
+
+using Index = std::optional<std::size_t>;
+
+enum class Kind : std::uint8_t { None, Metrics, Summary, Trace, Text };
+
+/// "512.34GB/s" -> number and unit; nvprof glues them together.
+std::pair<std::string_view, std::string_view> split_unit(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const char c = text[end];
+    const bool exponent =
+        (c == 'e' || c == 'E') && end + 1 < text.size() &&
+        std::string_view("+-0123456789").find(text[end + 1]) != std::string_view::npos;
+    if (!exponent && std::string_view("+-0123456789.,").find(c) == std::string_view::npos) break;
+    ++end;
+  }
+  return {text.substr(0, end), trim(text.substr(end))};
+}
+
+class NvprofImport {
+ public:
+  explicit NvprofImport(TextSource& source) : source_(source), builder_("nvprof", source.name()) {}
+  Result<RawProfile> run();
+
+ private:
+  bool start_table(std::string_view line);
+  Status row(std::string_view line);
+  Status metric_row();
+  Status time_row();
+  Status text_row(std::string_view line);
+  Status add(std::size_t kernel, std::string_view metric, std::string_view text, double weight);
+  [[nodiscard]] std::string_view field(const Index& index) const {
+    return index && *index < fields_.size() ? trim(fields_[*index]) : std::string_view();
+  }
+
+  TextSource& source_;
+  ProfileBuilder builder_;
+  NumberFormat numbers_;
+  LineFields fields_;
+  Kind kind_ = Kind::None;
+  char delimiter_ = ',';
+  Index kernel_, invocations_, metric_, average_, time_, type_, device_;
+  double time_factor_ = 1.0;
+  bool units_pending_ = false;
+  std::size_t width_ = 0;
+  Index text_kernel_;
+  bool found_ = false;
+};
+
+bool NvprofImport::start_table(std::string_view line) {
+  auto delimiter = header_delimiter(line, "Metric Name");
+  if (delimiter && fields_.split(line, *delimiter) && fields_.find("Kernel") &&
+      fields_.find("Avg")) {
+    kind_ = Kind::Metrics;
+    device_ = fields_.find("Device");
+    kernel_ = fields_.find("Kernel");
+    invocations_ = fields_.find("Invocations");
+    metric_ = fields_.find("Metric Name");
+    average_ = fields_.find("Avg");
+  } else {
+    delimiter = header_delimiter(line, "Name");
+    if (!delimiter || !fields_.split(line, *delimiter)) return false;
+    kernel_ = fields_.find("Name");
+    type_ = fields_.find("Type");
+    time_ = fields_.find("Total Time (ns)");
+    invocations_ = time_ ? fields_.find("Instances") : fields_.find("Calls");
+    time_factor_ = 1e-9;
+    units_pending_ = false;
+    if (!time_ && invocations_ && (time_ = fields_.find("Time"))) units_pending_ = true;
+    if (!time_ && (time_ = fields_.find("Duration")) && fields_.find("Grid X")) {
+      units_pending_ = true;
+      invocations_.reset();
+    }
+    if (!time_ || (!invocations_ && !units_pending_)) return false;
+    kind_ = invocations_ ? Kind::Summary : Kind::Trace;
+  }
+  delimiter_ = *delimiter;
+  width_ = fields_.size();
+  found_ = true;
+  return true;
+}
+
+Status NvprofImport::add(std::size_t kernel, std::string_view metric, std::string_view text,
+                         double weight) {
+  const auto [digits, unit_text] = split_unit(trim(text));
+  builder_.profile().counters += 1;
+  if (!is_used_metric(metric)) {
+    builder_.profile().ignored_metrics += 1;
+    return {};
+  }
+  if (trim(text).starts_with('<')) {  // "<OVERFLOW>", "<ERROR>"
+    builder_.add_missing(kernel, metric, static_cast<std::int64_t>(weight));
+    return {};
+  }
+  const auto unit = parse_unit(unit_text);
+  const NumberFormat::Reading reading = numbers_.read(digits);
+  if (!unit || reading.kind == NumberFormat::Kind::Text) {
+    return bad_input(source_.where(),
+                     fmt::format("\"{}\" is not a number for {}", printable(text), metric));
+  }
+  if (reading.kind == NumberFormat::Kind::Missing) {
+    builder_.add_missing(kernel, metric, static_cast<std::int64_t>(weight));
+  } else {
+    builder_.add(kernel, metric, reading.value * unit->factor, weight);
+  }
+  return {};
+}
+
+Status NvprofImport::metric_row() {
+  const auto invocations = parse_double(field(invocations_));
+  if (!invocations || !(*invocations >= 0.0)) {
+    return bad_input(source_.where(), fmt::format("\"{}\" is not a number of invocations",
+                                                  printable(field(invocations_))));
+  }
+  if (builder_.profile().device.name.empty()) {
+    const std::string_view device = field(device_);
+    builder_.profile().device.name = trim(device.substr(0, device.rfind(" (")));
+  }
+  return add(builder_.kernel(field(kernel_)), field(metric_), field(average_), *invocations);
+}
+
+Status NvprofImport::time_row() {
+  if (type_ && field(type_) != "GPU activities") return {};
+  const std::string_view name = field(kernel_);
+  if (name.empty() || name.starts_with("[CUDA mem")) return {};
+  const auto time = numbers_.read(field(time_));
+  const double calls = invocations_ ? parse_double(field(invocations_)).value_or(0.0) : 1.0;
+  if (time.kind != NumberFormat::Kind::Number || !(calls >= 1.0)) {
+    return bad_input(source_.where(), fmt::format("\"{}\" is not a time", printable(field(time_))));
+  }
+  builder_.add(builder_.kernel(name), "trace_duration", time.value * time_factor_ / calls, calls);
+  return {};
+}
+
+/// "          1    flop_count_dp   Floating Point Operations(Double)   10   10   10"
+Status NvprofImport::text_row(std::string_view line) {
+  const std::string_view text = trim(line);
+  if (text.starts_with("Kernel: ")) {
+    text_kernel_ = builder_.kernel(trim(text.substr(8)));
+    return {};
+  }
+  if (text.starts_with("Device \"") && builder_.profile().device.name.empty()) {
+    builder_.profile().device.name = text.substr(8, text.rfind(" (") - 8);
+    return {};
+  }
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split(text, ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  if (!text_kernel_ || words.size() < 5 || !all_digits(words[0])) return {};
+  return add(*text_kernel_, words[1], words.back(), parse_double(words[0]).value_or(1.0));
+}
+
+Status NvprofImport::row(std::string_view line) {
+  if (line.starts_with("==") || trim(line).empty()) return {};
+  if (kind_ == Kind::Text) return text_row(line);
+  if (!fields_.split(line, delimiter_)) {
+    return bad_input(source_.where(), "a quoted field is never closed",
+                     "the export was cut; run it again");
+  }
+  if (units_pending_) {
+    units_pending_ = false;
+    const auto unit = parse_unit(field(time_));
+    if (unit && unit->kind == UnitKind::Second) {
+      time_factor_ = unit->factor;
+      return {};
+    }
+    return bad_input(source_.where(), "the row of units is missing below the column names");
+  }
+  if (fields_.size() != width_) return {};  // the program's output between the tables
+  return kind_ == Kind::Metrics ? metric_row() : time_row();
+}
+
+Result<RawProfile> NvprofImport::run() {
+  std::string_view line;
+  while (true) {
+    ROOFTILE_TRY(const bool more, source_.next_line(line));
+    if (!more) break;
+    if (start_table(line)) continue;
+    if (trim(line).starts_with("Invocations") && line.find("Metric Name") != line.npos) {
+      kind_ = Kind::Text;
+      found_ = true;
+    } else if (kind_ != Kind::None) {
+      ROOFTILE_CHECK(row(line));
+    }
+  }
+  if (!found_ || builder_.profile().kernels.empty()) {
+    return bad_input(source_.name(), "there is no table of kernels in this nvprof output",
+                     "run nvprof with --csv --metrics flop_count_sp,... --log-file out.csv");
+  }
+  return builder_.finish(numbers_.decimal_comma());
+}
+
+}  // namespace
+
+bool recognises_nvprof(std::string_view head) {
+  const auto has = [head](std::string_view text) {
+    return head.find(text) != std::string_view::npos;
+  };
+  return has("NVPROF is profiling") || has("\"Device\",\"Kernel\",\"Invocations\"") ||
+         has("Total Time (ns)") || has("\"Type\",\"Time(%)\",\"Time\",\"Calls\"") ||
+         (has("Metric result:") && has("Invocations"));
+}
+
+Result<RawProfile> import_nvprof(TextSource& source) {
+  return NvprofImport(source).run();
+}
+
+}  // namespace rooftile::profile

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an importer delivers: for every kernel name the values of every counter, in launch order and
+// in base units (bytes, seconds, hertz, counts). Nothing is interpreted here: which counters make a
+// FLOP is the business of formula.h. Kernels are columns, not launches, so that
+//   - the twelve one-metric runs of the paper join by name and occurrence (merge()),
+//   - a run can be subtracted from another one (subtract(), roofline.md 2.5 rule 6),
+//   - a 2 GB export shrinks to 8 bytes per useful value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/result.h"
+#include "hardware/gpu_spec.h"
+
+namespace rooftile::profile {
+
+using Dim3 = std::array<std::int64_t, 3>;
+
+/// Values of one counter of one kernel. A value stands for `weights[i]` launches and is then their
+/// mean (summaries, nvprof); no weights means one launch each.
+struct Column {
+  std::string metric;
+  std::vector<double> values;
+  std::vector<double> weights;
+  std::int64_t missing = 0;  ///< launches for which the tool printed n/a
+
+  [[nodiscard]] double sum() const;       ///< over launches
+  [[nodiscard]] double mean() const;      ///< per launch; values must not be empty
+  [[nodiscard]] double launches() const;  ///< counted ones and missing ones
+};
+
+struct KernelSeries {
+  std::string name;  ///< as the tool wrote it
+  std::vector<Column> columns;
+  std::optional<Dim3> grid, block;  ///< of the first launch
+  std::int64_t rows = 0;            ///< launches seen, for exports without a usable counter
+
+  [[nodiscard]] const Column* find(std::string_view metric) const;
+  [[nodiscard]] std::int64_t launches() const;
+};
+
+/// What the export says about the device.
+struct DeviceFacts {
+  std::string name;  ///< "NVIDIA A100-SXM4-40GB", "MI200"; may be empty
+  std::string isa;   ///< compute capability "8.0" or "gfx90a"; may be empty
+  std::optional<std::int64_t> sm_count;
+};
+
+/// A measured roof that came with the export (rocm-amdgpu-bench, ERT, a table of peaks).
+struct MeasuredRoof {
+  std::string label;                           ///< "HBM", "FP64", "L1", ... as written
+  std::optional<hardware::MemoryLevel> level;  ///< memory roofs of known level
+  std::optional<hardware::RateKey> rate;       ///< compute roofs of known precision
+  double value = 0.0;                          ///< byte/s or FLOP/s
+  bool memory = false;                         ///< byte/s, not FLOP/s
+  std::string source;                          ///< "x.csv (ERT 1.1.0)"
+};
+
+/// One point of an ERT sweep (try, pre or max file); the reduction is characterize's business.
+struct SweepSample {
+  double working_set = 0.0;  ///< bytes
+  std::int64_t trials = 0;
+  double bandwidth = 0.0;  ///< byte/s
+  double rate = 0.0;       ///< FLOP/s
+};
+
+struct RawProfile {
+  std::string format;              ///< importer's name: "ncu-csv", "kineto", ...
+  std::vector<std::string> files;  ///< what was read, in order
+  DeviceFacts device;
+  std::vector<KernelSeries> kernels;
+  std::vector<MeasuredRoof> roofs;
+  std::vector<SweepSample> sweep;
+  std::vector<std::string> notes;  ///< things a reader should know, one sentence each
+  std::int64_t ignored_metrics = 0;
+  std::int64_t counters = 0;  ///< extensive counters seen, used or not
+
+  [[nodiscard]] bool has_metric(std::string_view metric) const;
+};
+
+/// Builds a RawProfile; importers only say "kernel, metric, value".
+class ProfileBuilder {
+ public:
+  ProfileBuilder(std::string format, std::string file);
+
+  std::size_t kernel(std::string_view name);
+  KernelSeries& series(std::size_t kernel) { return profile_.kernels[kernel]; }
+  /// Adds a value in base units standing for `weight` launches.
+  void add(std::size_t kernel, std::string_view metric, double value, double weight);
+  void add_missing(std::size_t kernel, std::string_view metric, std::int64_t launches);
+  /// As add(), but `other` is the value if the file turns out to use a decimal comma.
+  void add_ambiguous(std::size_t kernel, std::string_view metric, double value, double other,
+                     double weight);
+  RawProfile& profile() { return profile_; }
+  /// Finishes: puts ambiguous numbers right when `decimal_comma`.
+  RawProfile finish(bool decimal_comma);
+
+ private:
+  struct Patch {
+    std::size_t kernel, column, index;
+    double value;
+  };
+  Column& column(std::size_t kernel, std::string_view metric);
+
+  RawProfile profile_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::size_t last_kernel_ = 0;
+  std::size_t last_column_ = 0;
+  std::vector<Patch> patches_;
+};
+
+/// True for counters that some formula can use; others are not stored.
+bool is_used_metric(std::string_view metric);
+
+/// Joins the counters of two exports of the same run by kernel name and occurrence.
+RawProfile merge(RawProfile a, const RawProfile& b);
+
+/// True when the two look like exports of one run: common kernels, no common counter.
+bool belong_together(const RawProfile& a, const RawProfile& b);
+
+/// `whole` without the launches of `part`: of every kernel that `part` launched c times, the first
+/// c launches are dropped (the order of launches is assumed to be the same).
+Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part);
+
+}  // namespace rooftile::profile

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations of the matrix units. In order of preference:
+//   1. NVIDIA sm__ops_path_tensor_*: the hardware's own count of multiplies and adds, per source
+//      type. Totals come with parts (per instruction, per sparsity); the widest total of each
+//      source type is taken, never a total and its parts.
+//   2. AMD SQ_INSTS_VALU_MFMA_MOPS_*: units of 512 operations.
+//   3. NVIDIA instruction counts. One warp instruction is worth 512 to 8192 operations depending on
+//      its shape, so a constant is only used where the shape is known: Volta (HMMA.884.F32 steps,
+//      512), or a kernel whose name states it ("s884", "h1688", "tf32_s1688", "s16816", "i16832").
+//      Otherwise the count is left out and said to be missing.
+// [roofline.md 2.3; MMA shapes of the PTX manual]
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hardware/gpu_spec.h"
+#include "profile/raw_profile.h"
+
+namespace rooftile::profile {
+
+bool is_tensor_counter(std::string_view metric);
+
+struct TensorOps {
+  std::map<hardware::RateKey, double> ops;  ///< all launches
+  std::string text;                         ///< the formula
+  bool assumed_volta = false;  ///< no compute capability in the export; 512 was assumed
+  bool partial = false;        ///< some launches had n/a
+};
+
+/// What the kernel did on the matrix units; nothing when no usable counter is there.
+std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa);
+
+/// True when instruction counts are there but their worth is unknown.
+bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa);
+
+/// True when the kernel's name says that it uses the matrix units.
+bool name_says_tensor(std::string_view kernel);
+
+}  // namespace rooftile::profile
