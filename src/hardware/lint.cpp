@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "hardware/lint_checks.h"
+#include "hardware/load.h"
 
 namespace rooftile::hardware {
 
@@ -114,12 +115,46 @@ std::vector<LintFinding> lint(const GpuSpec& gpu) {
     check.run(gpu, report);
     if (check.rule.id == kUnitSlip) {
       apply_allowances(gpu, findings, used);
-      if (!is_clean(findings)) return findings;  // the rest would repeat the same mistake
+      if (!is_clean(std::span(findings)))
+        return findings;  // the rest would repeat the same mistake
     }
   }
   apply_allowances(gpu, findings, used);
   check_allowances(gpu, used, findings);
   return findings;
+}
+
+Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
+                                           const std::optional<std::string>& name_or_path) {
+  std::vector<LintedFile> files;
+  const auto add = [&files](std::string file, const Result<GpuSpec>& gpu) {
+    LintedFile linted{.file = std::move(file), .id = {}, .error = {}, .findings = {}};
+    if (gpu) {
+      linted.id = gpu->id;
+      linted.findings = lint(*gpu);
+    } else {
+      linted.error = gpu.error();
+    }
+    files.push_back(std::move(linted));
+  };
+  if (name_or_path) {
+    const auto gpu = load_gpu(catalog, *name_or_path);
+    if (!gpu && gpu.error().where.empty()) return tl::unexpected(gpu.error());  // unknown name
+    add(gpu ? gpu->file : *name_or_path, gpu);
+    return files;
+  }
+  for (const GpuEntry& entry : gpu_entries(catalog)) {
+    const auto content = catalog.read(entry.file);
+    add(content ? content->name : entry.file,
+        content ? parse_gpu(content->content, content->name) : tl::unexpected(content.error()));
+  }
+  return files;
+}
+
+bool is_clean(std::span<const LintedFile> files) {
+  return std::all_of(files.begin(), files.end(), [](const LintedFile& file) {
+    return !file.error && is_clean(std::span(file.findings));
+  });
 }
 
 bool is_clean(std::span<const LintFinding> findings) {

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/catalog.h"
+#include "core/result.h"
 #include "hardware/gpu_spec.h"
 
 namespace rooftile::hardware {
@@ -37,7 +39,20 @@ std::span<const LintRule> lint_rules();
 /// the rules that would follow from them.
 std::vector<LintFinding> lint(const GpuSpec& gpu);
 
+/// One file of the catalogue (or one that was named): its findings, or why it cannot be read.
+struct LintedFile {
+  std::string file;
+  std::string id;  ///< empty when the file cannot be read
+  std::optional<Error> error;
+  std::vector<LintFinding> findings;
+};
+
+/// All GPU files of the catalogue, or only `name_or_path` where one is given.
+Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
+                                           const std::optional<std::string>& name_or_path);
+
 /// No finding that is not allowed.
 bool is_clean(std::span<const LintFinding> findings);
+bool is_clean(std::span<const LintedFile> files);
 
 }  // namespace rooftile::hardware

@@ -48,26 +48,36 @@ bool answers_to(const GpuEntry& entry, std::string_view wanted) {
   });
 }
 
-/// Ids that contain the wanted text or are contained in it ("a100" -> the four A100s), else the
-/// nearest spelling.
+/// The id whose id or other name is spelt most like `wanted`.
+std::optional<std::string> nearest_id(std::string_view wanted,
+                                      const std::vector<GpuEntry>& entries) {
+  std::vector<std::pair<std::string, std::string>> names;  // as compared -> id
+  for (const GpuEntry& entry : entries) {
+    names.emplace_back(normalized_gpu_name(entry.id), entry.id);
+    for (const std::string& alias : entry.aliases) {
+      names.emplace_back(normalized_gpu_name(alias), entry.id);
+    }
+  }
+  std::vector<std::string_view> candidates;
+  for (const auto& [name, id] : names) candidates.push_back(name);
+  const auto close = nearest(wanted, candidates);
+  if (!close) return std::nullopt;
+  const auto it = std::find_if(names.begin(), names.end(),
+                               [&](const auto& name) { return name.first == *close; });
+  return it->second;
+}
+
+/// Ids that contain the wanted text ("b200" -> b200-sxm, gb200), else the nearest spelling.
 std::string suggestion(std::string_view wanted, const std::vector<GpuEntry>& entries) {
   constexpr std::size_t kMost = 6;
   std::vector<std::string> near;
-  std::vector<std::string_view> ids;
   for (const GpuEntry& entry : entries) {
-    const std::string id = normalized_gpu_name(entry.id);
-    ids.push_back(entry.id);
-    if (wanted.size() >= 2 && id.find(wanted) != std::string::npos) near.push_back(entry.id);
-  }
-  if (near.empty() && wanted.size() >= 2) {
-    for (const GpuEntry& entry : entries) {
-      const std::string id = normalized_gpu_name(entry.id);
-      if (id.size() >= 3 && wanted.find(id) != std::string_view::npos) near.push_back(entry.id);
-    }
+    if (wanted.size() >= 2 && normalized_gpu_name(entry.id).find(wanted) != std::string::npos)
+      near.push_back(entry.id);
   }
   if (near.size() > kMost) near.resize(kMost);
   if (!near.empty()) return fmt::format("did you mean {}?", fmt::join(near, ", "));
-  if (const auto close = nearest(wanted, ids)) return fmt::format("did you mean \"{}\"?", *close);
+  if (const auto id = nearest_id(wanted, entries)) return fmt::format("did you mean \"{}\"?", *id);
   return "`rooftile gpus` lists the known GPUs; a path to a JSON file works, too";
 }
 

@@ -56,7 +56,7 @@ TEST_P(LintRules, NamesTheBrokenRuleAndNoOther) {
   EXPECT_EQ(findings[0].rule, GetParam().rule);
   EXPECT_EQ(findings[0].pointer, GetParam().pointer);
   EXPECT_THAT(findings[0].message, HasSubstr(GetParam().message));
-  EXPECT_FALSE(is_clean(findings));
+  EXPECT_FALSE(is_clean(std::span(findings)));
 }
 
 std::vector<Case> cases() {
@@ -189,14 +189,29 @@ TEST(Lint, DeclaredExceptionsAreListedButClean) {
       "\"power\": \"100 W\", \"lint\": {\"allow\": {\"dram-product\": \"a\", "
       "\"peak-product:/peak/fp*\": \"b\"}}");
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_TRUE(is_clean(all));
+  EXPECT_TRUE(is_clean(std::span(all)));
   EXPECT_EQ(all[0].allowed, "b");
   EXPECT_EQ(all[1].allowed, "a");
   // The pointer limits the allowance.
   const auto other = with(
       "\"power\": \"100 W\", \"lint\": {\"allow\": {\"dram-product\": \"a\", "
       "\"peak-product:/peak/*_tensor\": \"b\"}}");
-  EXPECT_FALSE(is_clean(other));
+  EXPECT_FALSE(is_clean(std::span(other)));
+}
+
+TEST(Lint, FilesThatCannotBeReadAreReportedWithTheOthers) {
+  Catalog catalog;
+  catalog.add("gpus/a.json", minimal_gpu());
+  catalog.add("gpus/b.json", "{\"id\": ");
+  const auto files = lint_files(catalog, std::nullopt);
+  ASSERT_TRUE(files);
+  ASSERT_EQ(files->size(), 2U);
+  EXPECT_FALSE((*files)[0].error);
+  EXPECT_TRUE((*files)[1].error);
+  EXPECT_FALSE(is_clean(std::span(*files)));
+  EXPECT_TRUE(is_clean(std::span(*files).first(1)));
+  EXPECT_EQ(lint_files(catalog, "test-gpu")->at(0).id, "test-gpu");
+  EXPECT_FALSE(lint_files(catalog, "no-such-gpu"));
 }
 
 TEST(Lint, GeForceRunsFp32AccumulationAtHalfRate) {

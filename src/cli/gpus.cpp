@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile gpus: the catalogue, one GPU, or the checks of the files.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "hardware/load.h"
+#include "report/gpu_view.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct GpusOptions {
+  std::string gpu;      ///< empty: all
+  std::string machine;  ///< measured ceilings to show instead of the data sheet's
+  bool lint = false;
+  Output output;
+};
+
+Status run_lint(const GpusOptions& options, const Catalog& catalog) {
+  const std::optional<std::string> one =
+      options.gpu.empty() ? std::nullopt : std::optional(options.gpu);
+  ROOFTILE_TRY(const auto files, hardware::lint_files(catalog, one));
+  const std::string& format = options.output.format;
+  ROOFTILE_CHECK(emit(options.output, format == "json" ? report::lint_to_json(files)
+                                      : format == "csv"
+                                          ? report::lint_to_csv(files)
+                                          : report::lint_to_text(files, terminal().width)));
+  if (hardware::is_clean(std::span(files))) return {};
+  return bad_input({}, "the GPU files have findings",
+                   "correct the numbers, or declare an exception with its reason "
+                   "(docs/format/gpu.md)");
+}
+
+Status run_one(const GpusOptions& options, const Catalog& catalog) {
+  const std::optional<std::string> file =
+      options.machine.empty() ? std::nullopt : std::optional(options.machine);
+  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, options.gpu, file));
+  const std::string& format = options.output.format;
+  if (format == "json") return emit(options.output, report::gpu_to_json(machine));
+  if (format == "csv") return emit(options.output, report::gpu_to_csv(machine));
+  const Terminal screen = terminal();
+  const bool color = screen.color && options.output.file.empty();
+  return emit(options.output,
+              report::gpu_to_text(machine, {.color = color, .width = screen.width}));
+}
+
+Status run_gpus(const GpusOptions& options, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  if (options.lint) return run_lint(options, catalog);
+  if (!options.gpu.empty() || !options.machine.empty()) return run_one(options, catalog);
+  ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
+  const std::string& format = options.output.format;
+  if (format == "json") return emit(options.output, report::gpus_to_json(gpus));
+  if (format == "csv") return emit(options.output, report::gpus_to_csv(gpus));
+  return emit(options.output, report::gpus_to_text(gpus, terminal().width));
+}
+
+}  // namespace
+
+void add_gpus(CLI::App& app, Context& context) {
+  auto options = std::make_shared<GpusOptions>();
+  CLI::App* command = app.add_subcommand("gpus", "the GPU catalogue");
+  command->add_option("gpu", options->gpu, "id, other name, or JSON file of one GPU");
+  command->add_option("--machine", options->machine, "measured ceilings to show with it");
+  command->add_flag("--lint", options->lint, "check the files instead of showing them");
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  command->footer(
+      "\nExamples:\n"
+      "  rooftile gpus h100-sxm\n"
+      "  rooftile gpus \"Tesla V100-PCIE-32GB\" --format json\n"
+      "  rooftile gpus --lint my_gpu.json\n"
+      "\nAdding a GPU is one file: docs/howto/add_a_gpu.md.\n");
+  command->callback(
+      [options, &context] { run_command(context, [&] { return run_gpus(*options, context); }); });
+}
+
+}  // namespace rooftile::cli
