@@ -74,7 +74,8 @@ ${rows}  };
   target_sources(rooftile_core PRIVATE ${generated}/embedded_files.S ${generated}/embedded_files.cpp)
 endfunction()
 
-# Bundles the layers; other libraries a layer links reach the consumer through the object targets.
+# Bundles the layers. Libraries that a layer appended to ROOFTILE_LIBRARIES (by plain name) reach
+# the consumers of the installed package too.
 function(rooftile_library)
   get_property(layers GLOBAL PROPERTY ROOFTILE_LAYERS)
   add_library(rooftile STATIC)
@@ -88,7 +89,8 @@ function(rooftile_library)
     foreach(layer IN LISTS layers)
       target_link_libraries(${library} PRIVATE $<BUILD_INTERFACE:rooftile_${layer}>)
     endforeach()
-    target_link_libraries(${library} PUBLIC fmt::fmt Threads::Threads)
+    get_property(libraries GLOBAL PROPERTY ROOFTILE_LIBRARIES)
+    target_link_libraries(${library} PUBLIC fmt::fmt Threads::Threads ${libraries})
   endforeach()
 endfunction()
 

@@ -13,5 +13,6 @@ void add_compare(CLI::App& app, Context& context);
 void add_kernel(CLI::App& app, Context& context);
 void add_gpus(CLI::App& app, Context& context);
 void add_models(CLI::App& app, Context& context);
+void add_characterize(CLI::App& app, Context& context);
 
 }  // namespace rooftile::cli

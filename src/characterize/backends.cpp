@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "characterize/backends.h"
+
+#include "characterize/cpu/cpu_device.h"
+#include "core/text.h"
+
+namespace rooftile::characterize {
+
+Result<std::unique_ptr<Device>> make_device(const BackendOptions& options) {
+  if (options.backend == "cpu") {
+    return cpu::make_cpu_device({.threads = options.threads,
+                                 .isa = options.isa,
+                                 .part = options.part,
+                                 .parts = options.parts});
+  }
+  return usage_error("unknown back end \"" + printable(options.backend) + "\"",
+                     did_you_mean(options.backend, kBackends, "one of"));
+}
+
+}  // namespace rooftile::characterize

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a back end offers to the sweep: a description, the micro-kernels it can run, and timing of
+// a prepared one. The sweep, the statistics and the reduction see nothing else, so that they are
+// tested with a fake device and the back ends stay small.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "characterize/measurement.h"
+#include "core/result.h"
+#include "core/units.h"
+#include "hardware/gpu_spec.h"
+
+namespace rooftile::characterize {
+
+/// A cache (or scratchpad) of the machine, as the system describes it.
+struct CacheLevel {
+  std::string name;             ///< "L1", "L2", "L3"
+  Bytes capacity;               ///< of all instances the workers use together
+  std::int64_t instances = 1;   ///< how many of them the workers use
+  std::optional<Bytes> line;
+  bool operator==(const CacheLevel&) const = default;
+};
+
+struct DeviceDescription {
+  std::string backend;  ///< "cpu", "opencl", "cuda", "hip"
+  std::string name;     ///< as the vendor calls it
+  std::string isa;      ///< "avx2+fma", "9.0", "gfx90a"
+  std::string driver;   ///< version of driver and runtime; may be empty
+  std::int64_t units = 1;    ///< cores or SMs in use
+  std::int64_t workers = 1;  ///< threads (CPU), resident threads (GPU)
+  std::vector<CacheLevel> caches;  ///< smallest first; memory itself is not in the list
+  Bytes set_granule = 4_KiB;       ///< working sets per unit are multiples of this
+  std::optional<Bytes> memory;     ///< size of the main (device) memory
+  std::optional<Hertz> nominal_clock;
+  /// FLOP that all units together can do per cycle at most, where the architecture is known.
+  std::map<hardware::RateKey, FlopsPerCycle> flop_limit;
+  std::vector<std::string> notes;  ///< what limits the measurement, for the report
+};
+
+/// One of the patterns and number formats a device can run.
+struct Capability {
+  Pattern pattern = Pattern::Load;
+  DType dtype = DType::Fp64;
+  hardware::Pipe pipe = hardware::Pipe::Vector;
+  bool operator==(const Capability&) const = default;
+};
+
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  [[nodiscard]] const DeviceDescription& description() const { return do_description(); }
+  [[nodiscard]] std::vector<Capability> capabilities() const { return do_capabilities(); }
+  /// Allocates and initialises what the case needs. The working set may be rounded to what the
+  /// kernel can divide; the returned work is exact for what will run.
+  Result<PassWork> prepare(const Case& what) { return do_prepare(what); }
+  /// Runs `passes` passes of the prepared case and returns the time of all of them.
+  Result<Seconds> run(std::int64_t passes) { return do_run(passes); }
+  /// The clock that the units run at now, measured, where the device allows it.
+  std::optional<Hertz> observe_clock() { return do_observe_clock(); }
+
+ private:
+  [[nodiscard]] virtual const DeviceDescription& do_description() const = 0;
+  [[nodiscard]] virtual std::vector<Capability> do_capabilities() const = 0;
+  virtual Result<PassWork> do_prepare(const Case& what) = 0;
+  virtual Result<Seconds> do_run(std::int64_t passes) = 0;
+  virtual std::optional<Hertz> do_observe_clock() = 0;
+};
+
+}  // namespace rooftile::characterize

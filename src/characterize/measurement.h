@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary of a characterization: a Case is one configuration of one micro-kernel, a Sample
+// is what was measured for it. Every back end measures the same patterns:
+//
+//   load       s = A[i]              1 access     store, store_nt   A[i] = s           1 access
+//   copy, _nt  B[i] = A[i]           2 accesses   triad, _nt        A[i] = B[i]+s*C[i] 3 accesses
+//   update     A[i] = f(A[i])        2 accesses, flops_per_element FLOPs: the kernel of ERT
+//   shared     loads from the scratchpad of a GPU  mma  products on the matrix units, no traffic
+//   chase      a chain of dependent loads: latency  launch  an empty kernel: launch overhead
+//
+// `_nt` is with non-temporal (streaming) stores. Bytes are those the program asks for, as STREAM,
+// likwid-bench and ERT count them: lines that a store first brings into the cache are not counted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "characterize/statistics.h"
+#include "core/dtype.h"
+#include "core/result.h"
+#include "core/units.h"
+#include "hardware/gpu_spec.h"
+
+namespace rooftile::characterize {
+
+enum class Pattern : std::uint8_t {
+  Load,
+  Store,
+  StoreNt,
+  Copy,
+  CopyNt,
+  Triad,
+  TriadNt,
+  Update,
+  Shared,
+  Mma,
+  Chase,
+  Launch
+};
+
+inline constexpr std::array kAllPatterns{
+    Pattern::Load,  Pattern::Store,   Pattern::StoreNt, Pattern::Copy,   Pattern::CopyNt,
+    Pattern::Triad, Pattern::TriadNt, Pattern::Update,  Pattern::Shared, Pattern::Mma,
+    Pattern::Chase, Pattern::Launch};
+
+std::string_view name_of(Pattern pattern);
+Result<Pattern> parse_pattern(std::string_view text);
+/// Loads and stores per element, for the patterns that stream through memory; else 0.
+std::int64_t accesses_per_element(Pattern pattern);
+/// Arrays the working set is divided into: 1, 2 (copy) or 3 (triad).
+std::int64_t arrays_of(Pattern pattern);
+/// True for the patterns whose rate is a bandwidth that depends on the working set.
+bool is_streaming(Pattern pattern);
+
+struct Case {
+  Pattern pattern = Pattern::Load;
+  DType dtype = DType::Fp64;
+  hardware::Pipe pipe = hardware::Pipe::Vector;
+  Bytes working_set;                   ///< of all workers together; 0 for mma and launch
+  std::int64_t flops_per_element = 0;  ///< update only
+
+  bool operator==(const Case&) const = default;
+};
+
+/// What one pass of a prepared case does.
+struct PassWork {
+  Bytes bytes;
+  Flops flops;
+  std::int64_t steps = 0;  ///< chase: dependent loads; launch: launches
+  bool operator==(const PassWork&) const = default;
+};
+
+struct Sample {
+  Case what;
+  PassWork work;            ///< of one pass
+  std::int64_t passes = 0;  ///< per timed run
+  TimeSummary time;         ///< of one pass
+  bool converged = false;   ///< the confidence interval reached the wanted width
+
+  bool operator==(const Sample&) const = default;
+};
+
+BytesPerSecond bandwidth(const Sample& sample);
+FlopsPerSecond flop_rate(const Sample& sample);
+/// Time per step of chase and launch.
+Seconds step_time(const Sample& sample);
+
+/// "update fp64, 64 KiB, 16 FLOP": for progress and messages.
+std::string describe(const Case& what);
+
+}  // namespace rooftile::characterize

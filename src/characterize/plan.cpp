@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "characterize/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "core/text.h"
+
+namespace rooftile::characterize {
+
+namespace {
+
+struct EffortSettings {
+  double sets_per_octave;  ///< density of the working sets of the sweep
+  double memory_factor;    ///< largest working set over the last cache
+  std::int64_t max_flops;  ///< largest FLOPs per element of the intensity sweep
+  StoppingRule stopping;
+  Seconds target_run, warm_up, second_look;
+};
+
+EffortSettings settings(Effort effort) {
+  const auto s = [](double v) { return Seconds::from_base(v); };
+  switch (effort) {
+    case Effort::Quick:
+      return {1.0, 4.0, 512, {12, 40, 0.02, 0.95, s(0.05)}, s(5e-4), s(0.01), s(12)};
+    case Effort::Normal:
+      return {2.0, 6.0, 1024, {20, 200, 0.01, 0.95, s(0.2)}, s(1e-3), s(0.03), s(60)};
+    case Effort::Thorough:
+      return {4.0, 8.0, 1024, {36, 1000, 0.005, 0.95, s(1.0)}, s(2e-3), s(0.1), s(300)};
+  }
+  return {};
+}
+
+// Without caches (nothing known about the machine) the sweep still needs an end.
+constexpr Bytes kAssumedLastCache = 32_MiB;
+
+Bytes largest_set(const DeviceDescription& device, const PlanOptions& options, double factor) {
+  const Bytes last = device.caches.empty() ? kAssumedLastCache : device.caches.back().capacity;
+  Bytes largest = options.max_working_set.value_or(max(last * factor, 64_MiB));
+  if (device.memory) largest = min(largest, *device.memory * 0.5);
+  return largest;
+}
+
+/// Logarithmic steps from one granule per unit to the largest set.
+std::vector<Bytes> working_sets(const DeviceDescription& device, Bytes largest, double per_octave) {
+  const auto units = static_cast<double>(device.units);
+  std::vector<Bytes> sets;
+  const double step = std::exp2(1.0 / per_octave);
+  const Bytes granule = device.set_granule;
+  for (Bytes per_unit = granule; per_unit * units <= largest * 1.0001; per_unit *= step) {
+    const double blocks = std::max(1.0, std::round(per_unit / granule));
+    const Bytes set = granule * (blocks * units);
+    if (sets.empty() || set > sets.back()) sets.push_back(set);
+  }
+  if (sets.empty()) sets.push_back(granule * units);
+  return sets;
+}
+
+/// Half of the smallest cache: everything the intensity sweep touches stays in it.
+Bytes smallest_cache_set(const DeviceDescription& device, const std::vector<Bytes>& sets) {
+  if (device.caches.empty()) return sets.front();
+  Bytes best = sets.front();
+  for (const Bytes set : sets) {
+    if (set <= device.caches.front().capacity * 0.55) best = set;
+  }
+  return best;
+}
+
+bool wanted(const PlanOptions& options, const Capability& c) {
+  const auto has = [](const auto& list, auto value) {
+    return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+  };
+  return has(options.dtypes, c.dtype) && has(options.patterns, c.pattern);
+}
+
+/// Streaming patterns do not depend on the number format; they run in the widest wanted one.
+bool is_bandwidth_format(const Capability& c, const std::vector<Capability>& all,
+                         const PlanOptions& options) {
+  for (const Capability& other : all) {
+    if (wanted(options, other) && other.pattern == c.pattern &&
+        size_of(other.dtype) > size_of(c.dtype)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void add_intensity_sweep(const Capability& c, Bytes cached, Bytes in_memory, std::int64_t max_flops,
+                         std::vector<Case>& cases) {
+  for (const Bytes set : {cached, in_memory}) {
+    for (std::int64_t flops = 1; flops <= max_flops; flops *= 2) {
+      cases.push_back({.pattern = c.pattern,
+                       .dtype = c.dtype,
+                       .pipe = c.pipe,
+                       .working_set = set,
+                       .flops_per_element = flops});
+    }
+    if (cached == in_memory) break;
+  }
+}
+
+struct SetLists {
+  std::vector<Bytes> sets;    ///< of all streaming patterns
+  std::vector<Bytes> update;  ///< of the update pattern
+};
+
+void add_cases(const Capability& c, const DeviceDescription& device, const SetLists& lists,
+               const EffortSettings& effort, bool bandwidth_format, std::vector<Case>& cases) {
+  const std::vector<Bytes>& sets = lists.sets;
+  const Case base{.pattern = c.pattern,
+                  .dtype = c.dtype,
+                  .pipe = c.pipe,
+                  .working_set = {},
+                  .flops_per_element = 0};
+  const auto with_set = [&](Bytes set, std::int64_t flops) {
+    Case what = base;
+    what.working_set = set;
+    what.flops_per_element = flops;
+    return what;
+  };
+  switch (c.pattern) {
+    case Pattern::Load:
+    case Pattern::Store:
+    case Pattern::StoreNt:
+    case Pattern::Copy:
+    case Pattern::CopyNt:
+    case Pattern::Triad:
+    case Pattern::TriadNt:
+      if (!bandwidth_format) return;
+      for (const Bytes set : sets) cases.push_back(with_set(set, 0));
+      return;
+    case Pattern::Update:
+      // The bandwidth curve of ERT (1 FLOP per element) in one format, the intensities in all.
+      if (bandwidth_format) {
+        for (const Bytes set : lists.update) cases.push_back(with_set(set, 1));
+      }
+      add_intensity_sweep(c, smallest_cache_set(device, sets), sets.back(), effort.max_flops,
+                          cases);
+      return;
+    case Pattern::Shared:
+      if (bandwidth_format)
+        cases.push_back(with_set(device.set_granule * static_cast<double>(device.units), 0));
+      return;
+    case Pattern::Chase:
+      for (const Bytes set : sets) cases.push_back(with_set(set, 0));
+      return;
+    case Pattern::Mma:
+    case Pattern::Launch: cases.push_back(base); return;
+  }
+}
+
+/// A case costs its warm-up, its repetitions and what filling and first passes take; memory-sized
+/// sets are counted with 10 GB/s, a rate that every machine in question exceeds.
+Seconds estimate_time(const std::vector<Case>& cases, const EffortSettings& effort) {
+  Seconds total;
+  for (const Case& what : cases) {
+    const Seconds pass = what.working_set / BytesPerSecond::from_base(1e10);
+    const auto repetitions = static_cast<double>(effort.stopping.min_repetitions);
+    const Seconds timed = max(effort.stopping.budget, max(effort.target_run, pass) * repetitions);
+    total += timed + effort.warm_up + pass * 3.0;
+  }
+  return total;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const DeviceDescription& device, const std::vector<Capability>& capabilities,
+                       const PlanOptions& options) {
+  const EffortSettings effort = settings(options.effort);
+  const Bytes largest = largest_set(device, options, effort.memory_factor);
+  constexpr double kErtSetsPerOctave = 7.27;  // 1 / log2(1.1)
+  const auto sets_of = [&](double per_octave) { return working_sets(device, largest, per_octave); };
+  const SetLists sets{
+      .sets = sets_of(effort.sets_per_octave),
+      .update = sets_of(options.dense_update ? kErtSetsPerOctave : effort.sets_per_octave)};
+  Plan plan{.cases = {},
+            .stopping = effort.stopping,
+            .target_run = effort.target_run,
+            .warm_up = effort.warm_up,
+            .second_look = effort.second_look,
+            .estimate = {}};
+  for (const Capability& c : capabilities) {
+    if (!wanted(options, c)) continue;
+    add_cases(c, device, sets, effort, is_bandwidth_format(c, capabilities, options), plan.cases);
+  }
+  // The bandwidth curve and the intensity sweep share their 1-FLOP points.
+  std::vector<Case> unique;
+  for (const Case& what : plan.cases) {
+    if (std::find(unique.begin(), unique.end(), what) == unique.end()) unique.push_back(what);
+  }
+  plan.cases = std::move(unique);
+  if (plan.cases.empty()) {
+    return unsupported(device.backend + ":" + device.name,
+                       "the device has none of the wanted patterns and number formats",
+                       "leave out --dtype and --pattern to measure all it has");
+  }
+  plan.estimate = estimate_time(plan.cases, effort);
+  return plan;
+}
+
+std::string fingerprint(const DeviceDescription& device, const Plan& plan) {
+  // FNV-1a over everything that decides what the samples mean.
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  const auto mix = [&hash](std::string_view text) {
+    for (const char c : text) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    }
+  };
+  mix(fmt::format("{}|{}|{}|{}|{}|", device.backend, device.name, device.isa, device.units,
+                  device.workers));
+  mix(fmt::format("{}|{}|{}|", plan.stopping.min_repetitions, plan.stopping.target_error,
+                  plan.target_run.base()));
+  for (const Case& what : plan.cases) mix(describe(what) + "|");
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace rooftile::characterize

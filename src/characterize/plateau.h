@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a bandwidth curve over the working set to one bandwidth per memory level. The levels come
+// from the topology, not from the shape of the curve: each level owns the window of working sets
+// that fit into it but not into the level before. Inside its window a level is a plateau: the
+// longest run of neighbouring points that agree within 10 %; its value is their median. A window
+// without two agreeing points gives its fastest point, marked as no plateau.
+//
+// The windows keep away from the edges (1.5 times the level before, 0.8 of the level itself, twice
+// the last cache for memory), where a set is served by two levels at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "characterize/device.h"
+#include "characterize/measurement.h"
+#include "core/units.h"
+#include "hardware/ceilings.h"
+
+namespace rooftile::characterize {
+
+inline constexpr const char* kMemoryName = "DRAM";
+
+/// The working sets that a level serves alone.
+struct LevelWindow {
+  std::string name;
+  Bytes low;                  ///< inclusive
+  std::optional<Bytes> high;  ///< inclusive; absent for memory
+  bool operator==(const LevelWindow&) const = default;
+};
+
+std::vector<LevelWindow> level_windows(std::span<const CacheLevel> caches);
+
+struct CurvePoint {
+  Bytes working_set;
+  double value = 0.0;  ///< bandwidth, or latency: anything with plateaus
+  double low = 0.0, high = 0.0;
+  bool operator==(const CurvePoint&) const = default;
+};
+
+struct Plateau {
+  std::string level;
+  double value = 0.0, low = 0.0, high = 0.0;
+  Bytes from, to;           ///< the working sets that agree
+  std::int64_t points = 0;  ///< how many agree; 1 means there is no plateau
+  bool operator==(const Plateau&) const = default;
+};
+
+/// Which end of a window's values is the undisturbed one when no points agree.
+enum class Better : std::uint8_t { Larger, Smaller };
+
+/// `curve` in ascending order of the working set. Levels without any point are left out.
+std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve,
+                                   std::span<const LevelWindow> windows, Better better);
+
+}  // namespace rooftile::characterize

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "characterize/backends.h"
+#include "characterize/characterize.h"
+#include "characterize/ert_json.h"
+#include "characterize/samples_file.h"
+#include "cli/commands.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "hardware/ceilings.h"
+#include "hardware/load.h"
+#include "rooftile/version.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct CharacterizeArguments {
+  characterize::BackendOptions backend;
+  std::int64_t threads = 0;  ///< 0: not given
+  bool quick = false, thorough = false, no_resume = false;
+  std::string levels = "topology";
+  std::vector<std::string> dtypes, patterns;
+  std::string max_working_set;
+  std::string samples_file, ert_file, from_ert, checkpoint;
+  Output output;
+};
+
+Result<characterize::PlanOptions> plan_options(const CharacterizeArguments& a) {
+  characterize::PlanOptions plan;
+  if (a.quick) plan.effort = characterize::Effort::Quick;
+  if (a.thorough) plan.effort = characterize::Effort::Thorough;
+  for (const std::string& text : a.dtypes) {
+    ROOFTILE_TRY(const DType dtype, parse_dtype(text));
+    plan.dtypes.push_back(dtype);
+  }
+  for (const std::string& text : a.patterns) {
+    ROOFTILE_TRY(const characterize::Pattern pattern, characterize::parse_pattern(text));
+    plan.patterns.push_back(pattern);
+  }
+  if (!a.max_working_set.empty()) {
+    ROOFTILE_TRY(const Bytes largest, parse_quantity<Bytes>(a.max_working_set));
+    if (largest < 4_KiB) return usage_error("--max-working-set is less than 4 KiB");
+    plan.max_working_set = largest;
+  }
+  return plan;
+}
+
+characterize::LevelRule level_rule(const std::string& name) {
+  if (name == "ert") return characterize::LevelRule::Ert;
+  if (name == "ert-2019") return characterize::LevelRule::Ert2019;
+  return characterize::LevelRule::Topology;
+}
+
+/// The catalogue's id of the measured device, where it is a GPU that the catalogue has.
+void attach_gpu(const Context& context, hardware::Ceilings& ceilings) {
+  const auto catalog = context.catalog();
+  if (!catalog) return;
+  if (const auto gpu = hardware::load_gpu(*catalog, ceilings.device)) ceilings.gpu = gpu->id;
+}
+
+Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ceilings,
+                    const std::string& text, const std::vector<characterize::Sample>& samples) {
+  const std::string csv = characterize::write_samples({.fingerprint = "final", .samples = samples});
+  if (!a.samples_file.empty()) ROOFTILE_CHECK(write_file_atomic(a.samples_file, csv));
+  if (!a.ert_file.empty()) {
+    ROOFTILE_CHECK(write_file_atomic(a.ert_file, characterize::write_ert_json(ceilings)));
+  }
+  const std::string json = hardware::to_json(ceilings);
+  if (!a.output.file.empty()) {
+    // A file is for the program, what is seen is for people: -o writes the machine file.
+    ROOFTILE_CHECK(write_file_atomic(a.output.file, json));
+  }
+  Output shown = a.output;
+  shown.file.clear();
+  if (a.output.format == "json" && a.output.file.empty()) return emit(shown, json);
+  if (a.output.format == "csv") return emit(shown, csv);
+  return a.output.format == "json" ? Status{} : emit(shown, text);
+}
+
+Status import_ert(const CharacterizeArguments& a) {
+  ROOFTILE_TRY(const std::string text, read_file(a.from_ert));
+  ROOFTILE_TRY(const hardware::Ceilings ceilings, characterize::read_ert_json(text, a.from_ert));
+  Output output = a.output;
+  return emit(output, hardware::to_json(ceilings));
+}
+
+void announce(const characterize::Device& device, const characterize::Outlook& outlook) {
+  fmt::print(stderr, "{}: {} ({}), {} measurements, about {:.0f} s\n", device.description().backend,
+             device.description().name, device.description().isa, outlook.measurements,
+             outlook.estimate.base());
+}
+
+Status run_characterize(const Context& context, CharacterizeArguments a) {
+  if (!a.from_ert.empty()) return import_ert(a);
+  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
+  if (a.threads > 0) a.backend.threads = a.threads;
+  characterize::CharacterizeOptions options;
+  ROOFTILE_TRY(options.plan, plan_options(a));
+  options.levels = level_rule(a.levels);
+  ROOFTILE_TRY(const std::unique_ptr<characterize::Device> device,
+               characterize::make_device(a.backend));
+  if (!a.no_resume) {
+    options.sweep.checkpoint = !a.checkpoint.empty()    ? a.checkpoint
+                               : !a.output.file.empty() ? a.output.file + ".partial"
+                                                        : "";
+  }
+  options.sweep.progress = progress_bar("characterize");
+  ROOFTILE_TRY(const characterize::Outlook outlook, characterize::outlook(*device, options));
+  announce(*device, outlook);
+  ROOFTILE_TRY(const characterize::CharacterizeResult result,
+               characterize::characterize(*device, options));
+  for (const std::string& w : result.own.warnings) fmt::print(stderr, "warning: {}\n", w);
+  hardware::Ceilings ceilings =
+      characterize::to_ceilings(result.own, fmt::format("rooftile {}", version()));
+  attach_gpu(context, ceilings);
+  return write_result(a, ceilings, characterize::to_text(result.own), result.own.samples);
+}
+
+void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
+  command.add_option("--backend", a.backend.backend, "cpu, opencl, cuda or hip")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(characterize::kBackends.begin(), characterize::kBackends.end())))
+      ->capture_default_str();
+  command.add_option("--device", a.backend.device, "which device of the back end, from 0")
+      ->check(CLI::Range(0, 1023));
+  command.add_flag("--quick", a.quick, "less than a minute: few working sets, wider intervals");
+  command.add_flag("--thorough", a.thorough,
+                   "many working sets, narrow intervals; tens of minutes");
+  command.add_option("--threads", a.threads, "cpu: threads, one per physical core by default")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--isa", a.backend.isa, "cpu: instruction set, the best one by default");
+  command.add_option("--dtype", a.dtypes, "only these number formats")->delimiter(',');
+  command
+      .add_option("--pattern", a.patterns,
+                  "only these patterns: load, store, copy, triad (also with _nt), update, "
+                  "shared, mma, chase, launch")
+      ->delimiter(',');
+  command.add_option("--max-working-set", a.max_working_set, "largest working set, e.g. \"1 GiB\"");
+  command
+      .add_option("--levels", a.levels,
+                  "how curves become levels: by the machine's caches, or by the rule of the "
+                  "Empirical Roofline Toolkit (1.1.0 or 2019)")
+      ->check(CLI::IsMember({"topology", "ert", "ert-2019"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_characterize(CLI::App& app, Context& context) {
+  auto a = std::make_shared<CharacterizeArguments>();
+  CLI::App* command = app.add_subcommand(
+      "characterize", "measure the ceilings of this machine, per memory level and number format");
+  add_measuring_options(*command, *a);
+  command->add_option("--checkpoint", a->checkpoint,
+                      "file of finished measurements (default: OUTPUT.partial); an interrupted run "
+                      "continues from it");
+  command->add_flag("--no-resume", a->no_resume, "neither read nor write a checkpoint");
+  command->add_option("--samples", a->samples_file,
+                      "write all measurements as CSV, for plots over working set and intensity");
+  command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does");
+  command->add_option("--from-ert", a->from_ert,
+                      "measure nothing: turn ERT's roofline.json into a machine file");
+  add_output_options(*command, a->output, {"text", "json", "csv"});
+  command->footer(
+      "\n-o FILE writes the machine file (JSON) that --machine of other commands reads.\n"
+      "The CUDA and HIP kernels are compiled and checked, but have not been run on a GPU by the\n"
+      "authors.\n");
+  command->callback(
+      [a, &context] { run_command(context, [&] { return run_characterize(context, *a); }); });
+}
+
+}  // namespace rooftile::cli

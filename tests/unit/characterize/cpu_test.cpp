@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host processor: topology, environment, and a real measurement that takes a second.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "characterize/cpu/cpu_device.h"
+#include "characterize/cpu/topology.h"
+#include "characterize/environment.h"
+#include "characterize/sweep.h"
+
+namespace rooftile::characterize::cpu {
+namespace {
+
+TEST(Topology, ParsesListsOfProcessors) {
+  EXPECT_EQ(parse_cpu_list("0-3,8"), (std::vector<std::int64_t>{0, 1, 2, 3, 8}));
+  EXPECT_EQ(parse_cpu_list("5\n"), (std::vector<std::int64_t>{5}));
+  for (const char* bad : {"", "a", "3-1", "-1", "0-", "0-9999999999", "1,,2"}) {
+    EXPECT_FALSE(parse_cpu_list(bad).has_value()) << bad;
+  }
+}
+
+/// Two sockets of two cores with two hardware threads each, as /sys shows them.
+class SysfsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ =
+        std::filesystem::temp_directory_path() / ("rooftile_sysfs." + std::to_string(::getpid()));
+    put("proc/cpuinfo", "processor : 0\nmodel name\t: Test CPU\n");
+    put("proc/meminfo", "MemTotal:       1024 kB\n");
+    put("sys/devices/system/cpu/online", "0-7");
+    put("sys/devices/system/node/node0/cpulist", "0-1,4-5");
+    put("sys/devices/system/node/node1/cpulist", "2-3,6-7");
+    for (int p = 0; p < 8; ++p) {
+      const int core = p % 4;  // the second threads are 4 to 7, as on most x86 machines
+      const std::string cpu = "sys/devices/system/cpu/cpu" + std::to_string(p) + "/";
+      const std::string siblings = std::to_string(core) + "," + std::to_string(core + 4);
+      put(cpu + "topology/physical_package_id", std::to_string(core / 2));
+      put(cpu + "topology/thread_siblings_list", siblings);
+      put_cache(cpu + "cache/index0/", "1", "Data", "32K", siblings);
+      put_cache(cpu + "cache/index1/", "1", "Instruction", "32K", siblings);
+      put_cache(cpu + "cache/index2/", "2", "Unified", "1M", core < 2 ? "0-1,4-5" : "2-3,6-7");
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void put(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text;
+  }
+  void put_cache(const std::string& folder, const char* level, const char* type, const char* size,
+                 const std::string& shared) const {
+    put(folder + "level", level);
+    put(folder + "type", type);
+    put(folder + "size", size);
+    put(folder + "shared_cpu_list", shared);
+    put(folder + "coherency_line_size", "64");
+  }
+  std::filesystem::path root_;
+};
+
+TEST_F(SysfsTest, ReadsSocketsCoresAndCaches) {
+  const Topology t = load_topology_from_sysfs(root_.string() + "/");
+  EXPECT_EQ(t.model, "Test CPU");
+  EXPECT_EQ(t.memory, 1_MiB);
+  ASSERT_EQ(t.processors.size(), 8u);
+  EXPECT_EQ(t.processors[6], (Processor{.index = 6, .core = 2, .package = 1, .node = 1}));
+  EXPECT_EQ(t.caches.size(), 6u);  // 4 data caches, 2 shared ones
+}
+
+TEST_F(SysfsTest, TakesOneThreadPerCoreAndSumsTheirCaches) {
+  const Topology t = load_topology_from_sysfs(root_.string() + "/");
+  const auto all = choose_processors(t, std::nullopt);
+  ASSERT_EQ(all.size(), 4u);
+  const auto levels = cache_levels(t, all);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_EQ(levels[0].capacity, 128_KiB);    // 4 x 32 KiB
+  EXPECT_EQ(levels[1].capacity, 2_MiB);      // 2 x 1 MiB
+  const auto two = choose_processors(t, 2);  // the cores of one socket
+  EXPECT_EQ(two[0].package, two[1].package);
+  EXPECT_EQ(cache_levels(t, two)[1].capacity, 1_MiB);
+  EXPECT_EQ(choose_processors(t, 6).size(), 6u);  // the second threads come last
+}
+
+TEST(Topology, HwlocAndSysfsAgreeOnThisMachine) {
+  const Topology a = load_topology();
+  const Topology b = load_topology_from_sysfs("/");
+  ASSERT_FALSE(a.processors.empty());
+  EXPECT_EQ(a.processors.size(), b.processors.size());
+  EXPECT_EQ(cache_levels(a, choose_processors(a, 1)), cache_levels(b, choose_processors(b, 1)));
+}
+
+TEST(Environment, TellsTheLoadOfOthers) {
+  const auto before = parse_proc_stat("cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 1 2 3\n");
+  const auto after = parse_proc_stat("cpu  200 0 0 950 0 0 0 50 0 0\n");
+  ASSERT_TRUE(before && after);
+  auto own = *after;
+  own.own = 40;
+  // 200 ticks passed: 100 busy (40 of them ours), 50 idle, 50 stolen.
+  const BackgroundLoad load = background_load(*before, own);
+  EXPECT_DOUBLE_EQ(load.others_fraction, 0.3);
+  EXPECT_DOUBLE_EQ(load.stolen_fraction, 0.25);
+  EXPECT_EQ(load_warnings(load).size(), 2u);
+  EXPECT_TRUE(load_warnings({}).empty());
+  for (const char* bad : {"", "cpu", "cpu  1 2", "cpu  1 2 x 4", "intr 1 2 3 4"}) {
+    EXPECT_FALSE(parse_proc_stat(bad).has_value()) << bad;
+  }
+}
+
+TEST(Environment, WarnsWhenTheClockMoves) {
+  EXPECT_FALSE(clock_warning({3000_MHz, 2950_MHz}).has_value());
+  EXPECT_TRUE(clock_warning({3000_MHz, 2500_MHz}).has_value());
+}
+
+/// Measures a handful of cases in about a second with each instruction set.
+TEST(CpuDevice, MeasuresThisMachineWithinPhysicalLimits) {
+  for (const std::string& isa : available_isas()) {
+    auto device = make_cpu_device({.threads = {}, .isa = isa});
+    ASSERT_TRUE(device.has_value()) << to_string(device.error());
+    const auto clock = (*device)->observe_clock();
+    ASSERT_TRUE(clock.has_value());
+    EXPECT_GT(clock->base(), 5e8);
+    EXPECT_LT(clock->base(), 8e9);
+    auto plan = make_plan(
+        (*device)->description(), (*device)->capabilities(),
+        {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = 256_KiB});
+    ASSERT_TRUE(plan.has_value());
+    plan->warm_up = Seconds{};
+    plan->second_look = Seconds{};
+    plan->target_run = Seconds::from_base(5e-5);
+    plan->stopping.min_repetitions = 4;
+    plan->stopping.max_repetitions = 8;
+    const auto result = run_sweep(**device, *plan, {});
+    ASSERT_TRUE(result.has_value()) << to_string(result.error());
+    const auto& limits = (*device)->description().flop_limit;
+    for (const Sample& s : result->samples) {
+      EXPECT_GT(s.time.fast.base(), 0);
+      const auto limit = limits.find({.dtype = s.what.dtype});
+      if (s.what.pattern == Pattern::Update && limit != limits.end()) {
+        // No clock is that high, so nothing that runs can be faster.
+        EXPECT_LT(flop_rate(s), limit->second * Hertz::from_base(6e9)) << describe(s.what);
+      }
+      if (is_streaming(s.what.pattern)) {
+        EXPECT_GT(bandwidth(s).base(), 1e7) << describe(s.what);
+      }
+    }
+  }
+}
+
+TEST(CpuDevice, CountsTheWorkOfAPassExactly) {
+  auto device = make_cpu_device({.threads = 1, .isa = {}});
+  ASSERT_TRUE(device.has_value());
+  const auto triad = (*device)->prepare({.pattern = Pattern::Triad,
+                                         .dtype = DType::Fp64,
+                                         .pipe = {},
+                                         .working_set = 36_KiB,
+                                         .flops_per_element = 0});
+  ASSERT_TRUE(triad.has_value());
+  // 3 arrays of 12 KiB, each a whole number of granules on every instruction set.
+  EXPECT_EQ(triad->bytes, 36_KiB);
+  EXPECT_DOUBLE_EQ(triad->flops.base(), 12 * 1024 / 8 * 2);
+  const auto update = (*device)->prepare({.pattern = Pattern::Update,
+                                          .dtype = DType::Fp32,
+                                          .pipe = {},
+                                          .working_set = 12_KiB,
+                                          .flops_per_element = 64});
+  ASSERT_TRUE(update.has_value());
+  EXPECT_EQ(update->bytes, 24_KiB);  // read and written
+  EXPECT_DOUBLE_EQ(update->flops.base(), 12 * 1024 / 4 * 64);
+  EXPECT_FALSE((*device)
+                   ->prepare({.pattern = Pattern::Update,
+                              .dtype = DType::Fp32,
+                              .pipe = {},
+                              .working_set = 12_KiB,
+                              .flops_per_element = 3})
+                   .has_value());
+  EXPECT_FALSE((*device)
+                   ->prepare({.pattern = Pattern::Mma,
+                              .dtype = DType::Fp16,
+                              .pipe = {},
+                              .working_set = {},
+                              .flops_per_element = 0})
+                   .has_value());
+}
+
+TEST(CpuDevice, RefusesAnUnknownInstructionSet) {
+  const auto device = make_cpu_device({.threads = {}, .isa = "mmx"});
+  ASSERT_FALSE(device.has_value());
+  EXPECT_EQ(device.error().code, ErrorCode::Usage);
+  EXPECT_FALSE(make_cpu_device({.threads = 0, .isa = {}}).has_value());
+}
+
+}  // namespace
+}  // namespace rooftile::characterize::cpu

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "characterize/plateau.h"
+
+#include <gtest/gtest.h>
+
+namespace rooftile::characterize {
+namespace {
+
+std::vector<CacheLevel> caches() {
+  return {{.name = "L1", .capacity = 64_KiB, .instances = 2, .line = {}},
+          {.name = "L2", .capacity = 1_MiB, .instances = 2, .line = {}},
+          {.name = "L3", .capacity = 32_MiB, .instances = 1, .line = {}}};
+}
+
+CurvePoint point(double kib, double value) {
+  return {.working_set = Bytes::from_base(kib * 1024),
+          .value = value,
+          .low = value * 0.99,
+          .high = value * 1.01};
+}
+
+TEST(Plateau, WindowsFollowTheTopology) {
+  const auto windows = level_windows(caches());
+  ASSERT_EQ(windows.size(), 4u);
+  EXPECT_EQ(windows[0].name, "L1");
+  EXPECT_EQ(windows[0].low, Bytes{});
+  EXPECT_DOUBLE_EQ(windows[0].high->base(), 64 * 1024 * 0.8);
+  EXPECT_DOUBLE_EQ(windows[1].low.base(), 64 * 1024 * 1.5);
+  EXPECT_EQ(windows[3].name, "DRAM");
+  EXPECT_FALSE(windows[3].high.has_value());
+}
+
+TEST(Plateau, NamesLevelsByWorkingSetNotByOrder) {
+  // No point lies in the window of L2 (96 to 819 KiB): L2 is absent and L3 keeps its name.
+  const auto found =
+      find_plateaus(std::vector{point(8, 400), point(16, 405), point(2048, 100), point(4096, 102),
+                                point(65536, 40), point(131072, 41)},
+                    level_windows(caches()), Better::Larger);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].level, "L1");
+  EXPECT_EQ(found[1].level, "L3");
+  EXPECT_EQ(found[2].level, "DRAM");
+  EXPECT_DOUBLE_EQ(found[1].value, 101);
+}
+
+TEST(Plateau, IgnoresPointsBetweenTheLevels) {
+  // 64 KiB fills L1 completely and 32 MiB fills L3: neither belongs to a window.
+  const auto found = find_plateaus(std::vector{point(32, 400), point(64, 250), point(128, 200),
+                                               point(256, 198), point(32768, 60)},
+                                   level_windows(caches()), Better::Larger);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_DOUBLE_EQ(found[0].value, 400);
+  EXPECT_EQ(found[0].points, 1);
+  EXPECT_DOUBLE_EQ(found[1].value, 199);
+  EXPECT_EQ(found[1].points, 2);
+}
+
+TEST(Plateau, ADisturbedPointDoesNotMoveThePlateau) {
+  const auto found = find_plateaus(
+      std::vector{point(2048, 100), point(4096, 98), point(8192, 99), point(16384, 55)},
+      level_windows(caches()), Better::Larger);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_DOUBLE_EQ(found[0].value, 99);
+  EXPECT_EQ(found[0].points, 3);
+  EXPECT_EQ(found[0].to, 8_MiB);
+}
+
+TEST(Plateau, WithoutAgreementTakesTheBetterEnd) {
+  const auto curve = std::vector{point(2048, 50), point(4096, 100), point(8192, 70)};
+  EXPECT_DOUBLE_EQ(find_plateaus(curve, level_windows(caches()), Better::Larger)[0].value, 100);
+  EXPECT_DOUBLE_EQ(find_plateaus(curve, level_windows(caches()), Better::Smaller)[0].value, 50);
+}
+
+TEST(Plateau, AMachineThatTellsNothingHasMemoryOnly) {
+  const auto windows = level_windows({});
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].name, "DRAM");
+  EXPECT_TRUE(find_plateaus({}, windows, Better::Larger).empty());
+}
+
+}  // namespace
+}  // namespace rooftile::characterize

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "characterize/sweep.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "characterize/characterize.h"
+#include "core/file.h"
+#include "unit/characterize/fake_device.h"
+
+namespace rooftile::characterize {
+namespace {
+
+using testing::FakeDevice;
+
+class SweepTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("rooftile_sweep_test." + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    checkpoint_ = (folder_ / "run.samples").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static Plan quick_plan(const Device& device) {
+    auto plan =
+        make_plan(device.description(), device.capabilities(),
+                  {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = {}});
+    EXPECT_TRUE(plan.has_value());
+    plan->warm_up = Seconds{};  // the fake device needs none, and a test should be fast
+    plan->second_look = Seconds{};
+    return *plan;
+  }
+
+  std::filesystem::path folder_;
+  std::string checkpoint_;
+};
+
+TEST_F(SweepTest, MeasuresWhatTheDeviceDoes) {
+  FakeDevice device;
+  const Plan plan = quick_plan(device);
+  const auto result = run_sweep(device, plan, {});
+  ASSERT_TRUE(result.has_value()) << to_string(result.error());
+  ASSERT_EQ(result->samples.size(), plan.cases.size());
+  for (const Sample& s : result->samples) {
+    EXPECT_TRUE(s.converged);
+    if (s.what.pattern == Pattern::Load && s.what.working_set == 32_KiB) {
+      EXPECT_NEAR(bandwidth(s).base(), 400e9, 1e3);
+    }
+    if (s.what.pattern == Pattern::Launch) {
+      EXPECT_NEAR(step_time(s).base(), 5e-6, 1e-12);
+    }
+  }
+}
+
+TEST_F(SweepTest, NoiseThatSlowsDownDoesNotLowerTheEstimateMuch) {
+  FakeDevice device;
+  device.noise = 0.05;
+  Plan plan = quick_plan(device);
+  plan.stopping.budget = Seconds::from_base(10);
+  const auto result = run_sweep(device, plan, {});
+  ASSERT_TRUE(result.has_value());
+  for (const Sample& s : result->samples) {
+    if (s.what.pattern != Pattern::Load || s.what.working_set > 64_KiB) continue;
+    // The 10 % quantile of the slow-down is -0.05 ln 0.9 = 0.5 %.
+    EXPECT_NEAR(bandwidth(s).base(), 400e9, 400e9 * 0.02);
+    EXPECT_GT(s.time.spread_fraction, 0.02);
+  }
+}
+
+TEST_F(SweepTest, StopsAndResumesWhereItWas) {
+  FakeDevice device;
+  const Plan plan = quick_plan(device);
+  std::int64_t calls = 0;
+  const auto stop_after_five = [&](const ProgressState&) { return ++calls <= 5; };
+  const auto stopped = run_sweep(
+      device, plan, {.checkpoint = checkpoint_, .progress = stop_after_five, .coordinator = {}});
+  ASSERT_FALSE(stopped.has_value());
+  EXPECT_EQ(stopped.error().message, kInterrupted);
+  EXPECT_NE(stopped.error().hint.find("5 of "), std::string::npos) << stopped.error().hint;
+  EXPECT_EQ(device.prepared, 5);
+
+  const auto resumed =
+      run_sweep(device, plan, {.checkpoint = checkpoint_, .progress = {}, .coordinator = {}});
+  ASSERT_TRUE(resumed.has_value()) << to_string(resumed.error());
+  EXPECT_EQ(resumed->resumed, 5);
+  EXPECT_EQ(resumed->samples.size(), plan.cases.size());
+  EXPECT_EQ(device.prepared, static_cast<std::int64_t>(plan.cases.size()));
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    EXPECT_EQ(resumed->samples[i].what, plan.cases[i]);
+  }
+}
+
+TEST_F(SweepTest, RefusesTheCheckpointOfAnotherPlan) {
+  FakeDevice device;
+  Plan plan = quick_plan(device);
+  const SamplesFile other{.fingerprint = "0123456789abcdef", .samples = {}};
+  ASSERT_TRUE(write_file_atomic(checkpoint_, write_samples(other)).has_value());
+  const auto result =
+      run_sweep(device, plan, {.checkpoint = checkpoint_, .progress = {}, .coordinator = {}});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().where, checkpoint_);
+}
+
+TEST_F(SweepTest, HandsOnTheErrorOfTheDevice) {
+  FakeDevice device;
+  device.fail_after = 3;
+  const auto result = run_sweep(device, quick_plan(device), {});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().message, "broken");
+}
+
+TEST_F(SweepTest, TheSecondLookKeepsTheFasterAttempt) {
+  FakeDevice device;
+  device.noise = 0.5;  // nothing converges
+  Plan plan = quick_plan(device);
+  const auto first = run_sweep(device, plan, {});
+  plan.second_look = Seconds::from_base(30);
+  FakeDevice again;
+  again.noise = 0.5;
+  const auto second = run_sweep(again, plan, {});
+  ASSERT_TRUE(first.has_value() && second.has_value());
+  int faster = 0;
+  for (std::size_t i = 0; i < first->samples.size(); ++i) {
+    const Seconds a = first->samples[i].time.fast;
+    const Seconds b = second->samples[i].time.fast;
+    EXPECT_LE(b, a) << i;  // same seed: the first attempt is the same
+    if (b < a) ++faster;
+  }
+  EXPECT_GT(faster, 0);
+}
+
+/// Two ranks in one process: the other one always takes twice as long.
+class SlowPartner final : public Coordinator {
+ public:
+  int barriers = 0;
+
+ private:
+  void do_barrier() override { ++barriers; }
+  double do_largest(double value) override { return value < 1e-2 ? value * 2 : value; }
+};
+
+TEST_F(SweepTest, KeepsOwnAndSimultaneousTimesApart) {
+  FakeDevice device;
+  SlowPartner partner;
+  const auto result = run_sweep(device, quick_plan(device),
+                                {.checkpoint = {}, .progress = {}, .coordinator = &partner});
+  ASSERT_TRUE(result.has_value());
+  ASSERT_EQ(result->samples.size(), result->simultaneous.size());
+  EXPECT_GT(partner.barriers, 100);
+  const Sample& own = result->samples.front();
+  const Sample& all = result->simultaneous.front();
+  EXPECT_NEAR(all.time.fast / own.time.fast, 2.0, 1e-9);
+}
+
+TEST_F(SweepTest, CharacterizesTheFakeMachine) {
+  FakeDevice device;
+  const auto result = characterize(
+      device,
+      {.plan = {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = {}},
+       .sweep = {}});
+  ASSERT_TRUE(result.has_value()) << to_string(result.error());
+  const auto ceilings = to_ceilings(result->own, "test 1");
+  using hardware::MemoryLevel;
+  EXPECT_NEAR(ceilings.bandwidth.at(MemoryLevel::L1).value.base(), 400e9, 1e4);
+  EXPECT_NEAR(ceilings.bandwidth.at(MemoryLevel::L2).value.base(), 200e9, 1e4);
+  EXPECT_NEAR(ceilings.bandwidth.at(MemoryLevel::Dram).value.base(), 40e9, 1e4);
+  EXPECT_NEAR(ceilings.rate.at({.dtype = DType::Fp64}).value.base(), 96e9, 1e3);
+  EXPECT_NEAR(ceilings.launch->value.base(), 5e-6, 1e-9);
+  const auto text = to_text(result->own);
+  EXPECT_NE(text.find("DRAM"), std::string::npos);
+  EXPECT_NE(text.find("100.0 %"), std::string::npos) << text;  // 96 GFLOP/s of 32 x 3 GHz
+}
+
+TEST_F(SweepTest, WarnsAboutARateAboveThePhysicalLimit) {
+  FakeDevice device;
+  device.peak = FlopsPerSecond::from_base(200e9);  // the limit is 32 FLOP per cycle at 3 GHz: 96e9
+  const auto result = characterize(
+      device,
+      {.plan = {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = {}},
+       .sweep = {}});
+  ASSERT_TRUE(result.has_value());
+  const auto& warnings = result->own.warnings;
+  EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(), [](const std::string& w) {
+    return w.find("above the 96.0 GFLOP/s") != std::string::npos;
+  }));
+}
+
+TEST_F(SweepTest, RefusesAPlanWithoutCases) {
+  FakeDevice device;
+  const auto plan = make_plan(
+      device.description(), device.capabilities(),
+      {.effort = Effort::Quick, .dtypes = {DType::Fp8E4m3}, .patterns = {}, .max_working_set = {}});
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().code, ErrorCode::Unsupported);
+}
+
+}  // namespace
+}  // namespace rooftile::characterize
