@@ -24,6 +24,10 @@ constexpr std::array kImporters{
              .expects = "\"model_type\"",
              .recognizes = is_hf_config,
              .import = import_hf_config},
+    Importer{.format = "native graph",
+             .expects = "\"rooftile_graph\"",
+             .recognizes = is_native_graph,
+             .import = import_native_graph},
 };
 
 constexpr std::string_view kFolder = "models/";

@@ -26,4 +26,8 @@ struct Importer {
 bool is_hf_config(const JsonView& document);
 Result<Graph> import_hf_config(const JsonView& document, const ImportOptions& options);
 
+/// Native graph JSON: native.cpp.
+bool is_native_graph(const JsonView& document);
+Result<Graph> import_native_graph(const JsonView& document, const ImportOptions& options);
+
 }  // namespace rooftile::graph

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/import/native_ops.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace rooftile::graph {
+
+namespace {
+
+using ops::Function;
+using Keys = std::string_view;
+
+constexpr std::array<Keys, 9> kConv{"out_channels", "kernel",     "stride",
+                                    "padding",      "dilation",   "groups",
+                                    "bias",         "transposed", "output_padding"};
+constexpr std::array<Keys, 4> kPool{"kernel", "stride", "padding", "ceil_mode"};
+constexpr std::array<Keys, 1> kAdaptivePool{"output"};
+constexpr std::array<Keys, 2> kLinear{"out", "bias"};
+constexpr std::array<Keys, 1> kBmm{"transpose_second"};
+constexpr std::array<Keys, 4> kAttention{"heads", "kv_heads", "causal", "window"};
+constexpr std::array<Keys, 1> kHeads{"heads"};
+constexpr std::array<Keys, 2> kEmbedding{"entries", "width"};
+constexpr std::array<Keys, 1> kBias{"bias"};
+constexpr std::array<Keys, 1> kScalar{"scalar"};
+constexpr std::array<Keys, 1> kAxis{"axis"};
+constexpr std::array<Keys, 1> kShape{"shape"};
+constexpr std::array<Keys, 1> kOrder{"order"};
+constexpr std::array<Keys, 2> kSlice{"axis", "size"};
+
+constexpr NativeOp unary_op(std::string_view name, Function function) {
+  return {.name = name, .keys = {}, .infer = infer_unary, .function = function};
+}
+constexpr NativeOp binary_op(std::string_view name, Function function) {
+  return {.name = name,
+          .min_inputs = 1,
+          .max_inputs = 2,
+          .keys = kScalar,
+          .infer = infer_binary,
+          .function = function};
+}
+constexpr NativeOp one_input(std::string_view name, std::span<const Keys> keys,
+                             Result<InferredOp> (*infer)(const NativeCall&)) {
+  return {.name = name, .keys = keys, .infer = infer};
+}
+
+constexpr std::array kOps{
+    one_input("conv", kConv, infer_conv),
+    one_input("max_pool", kPool, infer_pool),
+    one_input("avg_pool", kPool, infer_pool),
+    one_input("adaptive_avg_pool", kAdaptivePool, infer_adaptive_pool),
+    one_input("batch_norm", {}, infer_batch_norm),
+    one_input("linear", kLinear, infer_linear),
+    NativeOp{.name = "bmm", .min_inputs = 2, .max_inputs = 2, .keys = kBmm, .infer = infer_bmm},
+    NativeOp{.name = "attention",
+             .min_inputs = 3,
+             .max_inputs = 3,
+             .keys = kAttention,
+             .infer = infer_attention},
+    one_input("rotary", kHeads, infer_rotary),
+    one_input("embedding", kEmbedding, infer_embedding),
+    one_input("layer_norm", kBias, infer_layer_norm),
+    one_input("rms_norm", {}, infer_rms_norm),
+    one_input("softmax", {}, infer_softmax),
+    one_input("dropout", {}, infer_dropout),
+    one_input("cross_entropy", {}, infer_cross_entropy),
+    unary_op("relu", Function::Relu),
+    unary_op("relu6", Function::Relu),  // one comparison more, the same kernel
+    unary_op("gelu", Function::Gelu),
+    unary_op("silu", Function::Silu),
+    unary_op("sigmoid", Function::Sigmoid),
+    unary_op("tanh", Function::Tanh),
+    unary_op("exp", Function::Exp),
+    unary_op("log", Function::Log),
+    unary_op("sqrt", Function::Sqrt),
+    unary_op("rsqrt", Function::Rsqrt),
+    unary_op("neg", Function::Neg),
+    binary_op("add", Function::Add),
+    binary_op("sub", Function::Sub),
+    binary_op("mul", Function::Mul),
+    binary_op("div", Function::Div),
+    binary_op("pow", Function::Pow),
+    binary_op("maximum", Function::Maximum),
+    NativeOp{.name = "concat",
+             .min_inputs = 2,
+             .max_inputs = NativeOp::kManyInputs,
+             .keys = kAxis,
+             .infer = infer_concat},
+    one_input("contiguous", {}, infer_contiguous),
+    one_input("flatten", kAxis, infer_flatten),
+    one_input("reshape", kShape, infer_reshape),
+    one_input("transpose", kOrder, infer_transpose),
+    one_input("slice", kSlice, infer_slice),
+};
+
+}  // namespace
+
+std::span<const NativeOp> native_ops() {
+  return kOps;
+}
+
+Status expect_rank(const NativeCall& call, std::size_t input, std::size_t rank,
+                   std::string_view meaning) {
+  const Shape& shape = call.inputs[input];
+  if (shape.rank() == rank) return {};
+  return call.fields.node().error(
+      fmt::format("\"{}\" needs {}, its input is {}", call.op.name, meaning, to_string(shape)));
+}
+
+}  // namespace rooftile::graph

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <string_view>
+
+#include "aggregate/memory.h"
+#include "graph/import_model.h"
+#include "graph/lower.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  using rooftile::graph::Step;
+  for (const Step step : {Step::Infer, Step::Train}) {
+    const auto graph =
+        rooftile::graph::import_text(text, "fuzz.json", {.step = step, .batch = 3, .sequence = 7});
+    if (!graph) continue;
+    // What has been imported can be lowered and weighed.
+    (void)rooftile::graph::lower(*graph, rooftile::graph::default_lower_options(*graph));
+    (void)rooftile::aggregate::memory(*graph, {});
+    (void)rooftile::aggregate::memory(*graph, {.optimizer = {}, .recompute = true});
+  }
+  return 0;
+}
