@@ -2,6 +2,7 @@
 #include "characterize/backends.h"
 
 #include "characterize/cpu/cpu_device.h"
+#include "characterize/opencl/opencl_device.h"
 #include "core/text.h"
 
 namespace rooftile::characterize {
@@ -13,6 +14,7 @@ Result<std::unique_ptr<Device>> make_device(const BackendOptions& options) {
                                  .part = options.part,
                                  .parts = options.parts});
   }
+  if (options.backend == "opencl") return opencl::make_opencl_device(options.device);
   return usage_error("unknown back end \"" + printable(options.backend) + "\"",
                      did_you_mean(options.backend, kBackends, "one of"));
 }

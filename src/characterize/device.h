@@ -20,20 +20,20 @@ namespace rooftile::characterize {
 
 /// A cache (or scratchpad) of the machine, as the system describes it.
 struct CacheLevel {
-  std::string name;             ///< "L1", "L2", "L3"
-  Bytes capacity;               ///< of all instances the workers use together
-  std::int64_t instances = 1;   ///< how many of them the workers use
+  std::string name;            ///< "L1", "L2", "L3"
+  Bytes capacity;              ///< of all instances the workers use together
+  std::int64_t instances = 1;  ///< how many of them the workers use
   std::optional<Bytes> line;
   bool operator==(const CacheLevel&) const = default;
 };
 
 struct DeviceDescription {
-  std::string backend;  ///< "cpu", "opencl", "cuda", "hip"
-  std::string name;     ///< as the vendor calls it
-  std::string isa;      ///< "avx2+fma", "9.0", "gfx90a"
-  std::string driver;   ///< version of driver and runtime; may be empty
-  std::int64_t units = 1;    ///< cores or SMs in use
-  std::int64_t workers = 1;  ///< threads (CPU), resident threads (GPU)
+  std::string backend;             ///< "cpu", "opencl", "cuda", "hip"
+  std::string name;                ///< as the vendor calls it
+  std::string isa;                 ///< "avx2+fma", "9.0", "gfx90a"
+  std::string driver;              ///< version of driver and runtime; may be empty
+  std::int64_t units = 1;          ///< cores or SMs in use
+  std::int64_t workers = 1;        ///< threads (CPU), resident threads (GPU)
   std::vector<CacheLevel> caches;  ///< smallest first; memory itself is not in the list
   Bytes set_granule = 4_KiB;       ///< working sets per unit are multiples of this
   std::optional<Bytes> memory;     ///< size of the main (device) memory

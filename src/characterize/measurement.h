@@ -42,10 +42,10 @@ enum class Pattern : std::uint8_t {
   Launch
 };
 
-inline constexpr std::array kAllPatterns{
-    Pattern::Load,  Pattern::Store,   Pattern::StoreNt, Pattern::Copy,   Pattern::CopyNt,
-    Pattern::Triad, Pattern::TriadNt, Pattern::Update,  Pattern::Shared, Pattern::Mma,
-    Pattern::Chase, Pattern::Launch};
+inline constexpr std::array kAllPatterns{Pattern::Load,    Pattern::Store,  Pattern::StoreNt,
+                                         Pattern::Copy,    Pattern::CopyNt, Pattern::Triad,
+                                         Pattern::TriadNt, Pattern::Update, Pattern::Shared,
+                                         Pattern::Mma,     Pattern::Chase,  Pattern::Launch};
 
 std::string_view name_of(Pattern pattern);
 Result<Pattern> parse_pattern(std::string_view text);

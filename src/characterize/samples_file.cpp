@@ -17,25 +17,42 @@ constexpr std::string_view kMagic = "rooftile-samples";
 constexpr std::string_view kVersion = "1";
 
 // The rates at the end are derived; they are there for people and plots and are not read back.
-constexpr std::array<std::string_view, 23> kColumns{
-    "pattern",        "dtype",         "pipe",         "working_set_bytes", "flops_per_element",
-    "pass_bytes",     "pass_flops",    "pass_steps",   "passes",            "repetitions",
-    "fast_s",         "low_s",         "high_s",       "confidence",        "minimum_s",
-    "median_s",       "maximum_s",     "spread",       "converged",         "bytes_per_s",
-    "flop_per_s",     "flop_per_byte", "s_per_step"};
+constexpr std::array<std::string_view, 23> kColumns{"pattern",
+                                                    "dtype",
+                                                    "pipe",
+                                                    "working_set_bytes",
+                                                    "flops_per_element",
+                                                    "pass_bytes",
+                                                    "pass_flops",
+                                                    "pass_steps",
+                                                    "passes",
+                                                    "repetitions",
+                                                    "fast_s",
+                                                    "low_s",
+                                                    "high_s",
+                                                    "confidence",
+                                                    "minimum_s",
+                                                    "median_s",
+                                                    "maximum_s",
+                                                    "spread",
+                                                    "converged",
+                                                    "bytes_per_s",
+                                                    "flop_per_s",
+                                                    "flop_per_byte",
+                                                    "s_per_step"};
 
 std::string row(const Sample& s) {
   const TimeSummary& t = s.time;
   const auto ratio = [](double a, double b) { return b > 0 ? fmt::format("{}", a / b) : ""; };
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-      name_of(s.what.pattern), name_of(s.what.dtype),
-      s.what.pipe == hardware::Pipe::Tensor ? "tensor" : "vector", s.what.working_set.base(),
-      s.what.flops_per_element, s.work.bytes.base(), s.work.flops.base(), s.work.steps, s.passes,
-      t.repetitions, t.fast.base(), t.low.base(), t.high.base(), t.confidence, t.minimum.base(),
-      t.median.base(), t.maximum.base(), t.spread_fraction, s.converged ? 1 : 0,
-      bandwidth(s).base(), flop_rate(s).base(), ratio(s.work.flops.base(), s.work.bytes.base()),
-      ratio(t.fast.base(), static_cast<double>(s.work.steps)));
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                     name_of(s.what.pattern), name_of(s.what.dtype),
+                     s.what.pipe == hardware::Pipe::Tensor ? "tensor" : "vector",
+                     s.what.working_set.base(), s.what.flops_per_element, s.work.bytes.base(),
+                     s.work.flops.base(), s.work.steps, s.passes, t.repetitions, t.fast.base(),
+                     t.low.base(), t.high.base(), t.confidence, t.minimum.base(), t.median.base(),
+                     t.maximum.base(), t.spread_fraction, s.converged ? 1 : 0, bandwidth(s).base(),
+                     flop_rate(s).base(), ratio(s.work.flops.base(), s.work.bytes.base()),
+                     ratio(t.fast.base(), static_cast<double>(s.work.steps)));
 }
 
 /// Reads the fields of one record in order; the first error sticks.
@@ -124,8 +141,8 @@ Result<Sample> read_sample(const CsvReader& csv) {
 }  // namespace
 
 std::string write_samples(const SamplesFile& file) {
-  std::string out = fmt::format("{},{},{}\n{}\n", kMagic, kVersion, file.fingerprint,
-                                fmt::join(kColumns, ","));
+  std::string out =
+      fmt::format("{},{},{}\n{}\n", kMagic, kVersion, file.fingerprint, fmt::join(kColumns, ","));
   for (const Sample& sample : file.samples) out += row(sample);
   return out;
 }

@@ -37,8 +37,8 @@ class Coordinator {
 };
 
 struct SweepOptions {
-  std::string checkpoint;           ///< file of finished samples; empty: none
-  Progress progress;                ///< may be empty
+  std::string checkpoint;              ///< file of finished samples; empty: none
+  Progress progress;                   ///< may be empty
   Coordinator* coordinator = nullptr;  ///< not owned; null: one process alone
 };
 
