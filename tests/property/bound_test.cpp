@@ -81,7 +81,9 @@ TEST(BoundProperty, MoreBandwidthOrPeakIsNeverSlower) {
 
 TEST(BoundProperty, MoreWorkIsNeverFaster) {
   Random random;
-  const hardware::Machine machine = machine_of("t4");
+  // Without an L2: with one, the half batch may fit it and the whole may not.
+  hardware::Machine machine = machine_of("t4");
+  machine.gpu.l2.size.reset();
   const ops::LowerContext context{.precision = ops::precision_of(DType::Fp32)};
   for (int i = 0; i < 500; ++i) {
     const ops::Linear small{
@@ -148,7 +150,7 @@ TEST_P(EveryModel, TotalsAreTheSumOfTheirParts) {
               1.0);
 }
 
-TEST_P(EveryModel, TwiceTheBatchIsNoFasterAndAtMostTwiceAsSlow) {
+TEST_P(EveryModel, TwiceTheBatchIsNotFaster) {
   Request request;
   request.model = GetParam();
   request.gpu = "a100-sxm-80gb";
@@ -158,7 +160,6 @@ TEST_P(EveryModel, TwiceTheBatchIsNoFasterAndAtMostTwiceAsSlow) {
   const auto two = app::predict(request, Catalog::embedded());
   ASSERT_TRUE(one && two);
   EXPECT_GE(two->latency.total_ms, one->latency.total_ms);
-  EXPECT_LE(two->latency.total_ms, 2 * one->latency.total_ms * (1 + 1e-9));
 }
 
 std::vector<std::string> model_names() {
@@ -171,8 +172,8 @@ std::vector<std::string> model_names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryModel, testing::ValuesIn(model_names()),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& test) {
+                           std::string name = test.param;
                            for (char& c : name) {
                              if (c == '-' || c == '.') c = '_';
                            }
