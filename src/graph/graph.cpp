@@ -36,7 +36,10 @@ namespace {
 
 constexpr std::int64_t kMaxRepeat = 1'000'000;  // no real model is near; 10^9 is a mistake
 
-Status check_node(const Node& node, const std::set<std::string, std::less<>>& known,
+using Names = std::set<std::string, std::less<>>;
+
+/// `local` are the earlier nodes of the block, `published` those of earlier blocks.
+Status check_node(const Node& node, const Names& local, const Names& published,
                   const std::string& where) {
   if (node.count < 1 || node.count > kMaxRepeat) {
     return bad_input(where, fmt::format("a count of {} is out of range", node.count),
@@ -48,8 +51,9 @@ Status check_node(const Node& node, const std::set<std::string, std::less<>>& kn
     return tl::unexpected(std::move(error));
   }
   for (const std::string& input : node.inputs) {
-    if (input == kBlockInput || known.contains(input)) continue;
-    const std::vector<std::string_view> names(known.begin(), known.end());
+    if (input == kBlockInput || local.contains(input) || published.contains(input)) continue;
+    std::vector<std::string_view> names(local.begin(), local.end());
+    names.insert(names.end(), published.begin(), published.end());
     return bad_input(where, fmt::format("input \"{}\" does not exist", printable(input)),
                      did_you_mean(input, names, "an input is the name of an earlier node:"));
   }
@@ -60,18 +64,18 @@ struct Totals {
   std::int64_t parameters = 0;
 };
 
-Status check_block(const Block& block, const std::string& model,
-                   std::set<std::string, std::less<>>& published, Totals& totals) {
+Status check_block(const Block& block, const std::string& model, Names& published, Totals& totals) {
   const std::string where = fmt::format("{}:{}", model, block.name);
   if (block.repeat < 1 || block.repeat > kMaxRepeat) {
     return bad_input(where, fmt::format("{} repetitions are out of range", block.repeat),
                      fmt::format("a block repeats 1 to {} times", kMaxRepeat));
   }
-  std::set<std::string, std::less<>> known = published;
+  Names known;  // beside `published`, which is not copied: a graph may have many blocks
   for (const Node& node : block.nodes) {
     const std::string node_where = fmt::format("{}/{}", where, node.name);
-    ROOFTILE_CHECK(check_node(node, known, node_where));
-    if (node.name.empty() || node.name == kBlockInput || !known.insert(node.name).second) {
+    ROOFTILE_CHECK(check_node(node, known, published, node_where));
+    if (node.name.empty() || node.name == kBlockInput || published.contains(node.name) ||
+        !known.insert(node.name).second) {
       return bad_input(node_where, fmt::format("node name \"{}\" is taken", printable(node.name)),
                        "names are unique within a block; \"input\" means the block's input");
     }
@@ -96,8 +100,8 @@ Status check_block(const Block& block, const std::string& model,
 
 Status validate(Graph& graph) {
   Totals totals;
-  std::set<std::string, std::less<>> published;
-  std::set<std::string, std::less<>> block_names;
+  Names published;
+  Names block_names;
   for (const Block& block : graph.blocks) {
     if (!block_names.insert(block.name).second) {
       return bad_input(graph.name, fmt::format("block name \"{}\" is taken", printable(block.name)),

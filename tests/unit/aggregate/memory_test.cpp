@@ -145,11 +145,25 @@ TEST(Memory, KeyValueCache) {
   EXPECT_EQ(memory(*graph, {}).kv_cache, Bytes::from_base(2.0 * 12 * 12 * 64 * 4 * 101 * 2));
 }
 
-Graph gpt2_like(int layers, graph::AttentionKind attention) {
+// conv 3 -> 8 (3 x 3, padded), batch norm, ReLU on one 3 x 4 x 4 image in FP32: the convolution
+// keeps the image (192 B), the norm its input (512 B) and two numbers per channel (64 B), the ReLU
+// its output (512 B).
+TEST(Memory, ConvolutionalLayer) {
+  const auto graph = graph::import_text(
+      R"({"rooftile_graph": 1, "inputs": {"image": ["batch", 3, 4, 4]}, "blocks": [
+           {"name": "b", "nodes": [
+             {"name": "conv", "op": "conv", "out_channels": 8, "kernel": 3, "padding": 1},
+             {"name": "bn", "op": "batch_norm"}, {"name": "relu", "op": "relu"}]}]})",
+      "g.json", {.step = Step::Train});
+  ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
+  EXPECT_EQ(memory(*graph, {}).activations, Bytes::from_base(192 + 512 + 64 + 512));
+}
+
+Graph gpt2_like(int layers, graph::AttentionKind attention, std::string_view activation = "gelu") {
   const std::string config = fmt::format(
-      R"({{"model_type": "gpt2", "activation_function": "gelu", "n_embd": 1280, "n_head": 20,
+      R"({{"model_type": "gpt2", "activation_function": "{}", "n_embd": 1280, "n_head": 20,
            "n_layer": {}, "n_positions": 1024, "vocab_size": 50257}})",
-      layers);
+      activation, layers);
   auto graph = graph::import_text(config, "config.json",
                                   {.step = Step::Train,
                                    .batch = 4,
@@ -182,6 +196,16 @@ TEST(Memory, FusedAttentionKeepsNoScores) {
   const double published = kS * kB * kH * 34;
   const double ours = layer_activations(graph::AttentionKind::Flash, false).base();
   EXPECT_DOUBLE_EQ(ours, published + 16 * kS * kB + 4 * kA * kS * kB);
+}
+
+// GELU written out keeps x, tanh, 1 + tanh, x / 2 and the product where one kernel keeps two: three
+// more tensors of s b 4h in 16 bits.
+TEST(Memory, ActivationWrittenOutKeepsItsParts) {
+  const auto layer = [](std::string_view activation) {
+    return memory(gpt2_like(2, graph::AttentionKind::Eager, activation), {}).activations -
+           memory(gpt2_like(1, graph::AttentionKind::Eager, activation), {}).activations;
+  };
+  EXPECT_DOUBLE_EQ((layer("gelu_new") - layer("gelu")).base(), 24.0 * 1024 * 4 * 1280);
 }
 
 // Full recomputation keeps 2 s b h per layer.
