@@ -3,6 +3,7 @@
 // BERT: an encoder with layer norm after each half of a layer. Inference runs the sequence
 // classifier on the pooled first token; training runs both pre-training heads (masked tokens, next
 // sentence).
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -129,6 +130,9 @@ Result<Graph> import_bert(const HfReader& config, const ImportOptions& options) 
   ROOFTILE_TRY(const BertConfig c, read_config(config));
   ROOFTILE_CHECK(check_no_cache(config.root(), options.step));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
+  ROOFTILE_CHECK(check_step_sizes(
+      t, {.heads = c.heads, .keys = t.keys, .widest = std::max({c.width, c.inner, c.vocab})},
+      config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));

@@ -2,6 +2,7 @@
 //
 // GPT-2 and the GPT-3 sizes: learned positions, layer norm before each half of a layer, one product
 // for queries, keys and values, a causal mask by `where`, tied output embedding.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -90,6 +91,9 @@ Block layer_block(const Gpt2Config& c, const TokenCounts& t, AttentionKind atten
 Result<Graph> import_gpt2(const HfReader& config, const ImportOptions& options) {
   ROOFTILE_TRY(const Gpt2Config c, read_config(config));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
+  ROOFTILE_CHECK(check_step_sizes(
+      t, {.heads = c.heads, .keys = t.keys, .widest = std::max({3 * c.width, c.inner, c.vocab})},
+      config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));

@@ -20,8 +20,8 @@ namespace rooftile::graph {
 
 class HfReader {
  public:
-  /// Sizes beyond this are mistakes, and keep the products of two of them in range.
-  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
+  /// Sizes beyond this are mistakes; the product of two of them is exact in a double.
+  static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
   static constexpr std::int64_t kMaxLayers = 1'000'000;
 
   explicit HfReader(JsonView root) : root_(std::move(root)) {}

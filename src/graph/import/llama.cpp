@@ -222,6 +222,13 @@ Result<Graph> import_llama(const HfReader& config, const ImportOptions& options)
   if (type == kTypes.end()) return config.root().unsupported("unsupported model_type");
   ROOFTILE_TRY(const LlamaConfig c, read_config(config, *type));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
+  ROOFTILE_CHECK(
+      check_step_sizes(t,
+                       {.heads = c.heads,
+                        .keys = t.keys,
+                        .widest = std::max({c.width, c.inner, c.vocab, c.heads * c.head_dim}),
+                        .copies = std::max<std::int64_t>(c.top_k, 1)},
+                       config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));

@@ -3,6 +3,7 @@
 // OPT: a decoder with learned positions (counted from the attention mask), separate projections of
 // queries, keys and values, copies of each into head order, an added causal mask, and logits that
 // are copied once more. The 350M size projects its narrower embeddings and norms after each half.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -128,6 +129,11 @@ Block layer_block(const OptConfig& c, const TokenCounts& t, AttentionKind attent
 Result<Graph> import_opt(const HfReader& config, const ImportOptions& options) {
   ROOFTILE_TRY(const OptConfig c, read_config(config));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
+  ROOFTILE_CHECK(check_step_sizes(t,
+                                  {.heads = c.heads,
+                                   .keys = t.keys,
+                                   .widest = std::max({c.width, c.inner, c.vocab, c.embedding})},
+                                  config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));

@@ -358,6 +358,12 @@ Result<Graph> import_t5(const HfReader& config, const ImportOptions& options) {
   decoder.project_cross_keys = !decode;
   if (options.step == Step::Prefill) decoder.tokens.queries = decoder.tokens.keys = 1;
   if (decode) decoder.cross_keys = options.sequence > 0 ? options.sequence : t.keys - 1;
+  ROOFTILE_CHECK(
+      check_step_sizes(t,
+                       {.heads = c.heads,
+                        .keys = std::max(t.keys, decoder.cross_keys),
+                        .widest = std::max({c.width, c.inner, c.vocab, c.heads * c.head_dim})},
+                       config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
   if (!decode) add_stack(graph, c, encoder, options.attention, false);

@@ -14,11 +14,21 @@ namespace rooftile::graph {
 using ops::Function;
 using ops::Operands;
 
+namespace {
+
+/// "file:/" -> "file": these errors are about the whole document and the request.
+std::string document_of(std::string_view where) {
+  if (where.ends_with(":/")) where.remove_suffix(2);
+  return std::string(where);
+}
+
+}  // namespace
+
 Result<TokenCounts> token_counts(const ImportOptions& options, std::int64_t longest,
                                  std::string_view model) {
   constexpr std::int64_t kDefaultSequence = 1024;
-  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
-  const std::string where(model);
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
+  const std::string where = document_of(model);
   const std::int64_t sequence =
       options.sequence != 0
           ? options.sequence
@@ -26,13 +36,13 @@ Result<TokenCounts> token_counts(const ImportOptions& options, std::int64_t long
   const std::int64_t context = options.context != 0 ? options.context : sequence;
   if (options.batch < 1 || options.batch > kMaxTokens) {
     return bad_input(where, fmt::format("a batch of {} is out of range", options.batch),
-                     "at least 1");
+                     fmt::format("1 to {}", kMaxTokens));
   }
   if (sequence < 1 || sequence > kMaxTokens || context < 1 || context > kMaxTokens) {
     return bad_input(where,
                      fmt::format("a sequence of {} tokens is out of range",
                                  sequence < 1 || sequence > kMaxTokens ? sequence : context),
-                     "at least 1");
+                     fmt::format("1 to {}", kMaxTokens));
   }
   TokenCounts tokens;
   tokens.batch = options.batch;
@@ -47,6 +57,18 @@ Result<TokenCounts> token_counts(const ImportOptions& options, std::int64_t long
                      "choose a shorter sequence or context");
   }
   return tokens;
+}
+
+Status check_step_sizes(const TokenCounts& t, const StepSizes& sizes, std::string_view model) {
+  if (checked_product({t.batch, t.queries, sizes.copies, sizes.widest}) &&
+      checked_product({t.batch, sizes.keys, sizes.widest}) &&
+      checked_product({t.batch, sizes.heads, t.queries, sizes.keys})) {
+    return {};
+  }
+  return bad_input(
+      document_of(model),
+      fmt::format("the tensors of {} sequences of {} tokens are too large", t.batch, sizes.keys),
+      "a tensor may have up to 2^53 elements; choose a smaller batch or sequence");
 }
 
 std::string BlockBuilder::add(std::string name, ops::AnyOp op, std::vector<std::string> inputs) {

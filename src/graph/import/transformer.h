@@ -33,6 +33,16 @@ struct TokenCounts {
 Result<TokenCounts> token_counts(const ImportOptions& options, std::int64_t longest,
                                  std::string_view model);
 
+/// Refuses steps whose largest tensors would exceed Shape::kMaxElements, before the importers form
+/// products of these sizes: activations (rows x widest), scores (heads x queries x keys).
+struct StepSizes {
+  std::int64_t heads = 1;
+  std::int64_t keys = 1;    ///< the longest that attention sees
+  std::int64_t widest = 1;  ///< the widest activation of a token: vocabulary, MLP, heads
+  std::int64_t copies = 1;  ///< experts per token
+};
+Status check_step_sizes(const TokenCounts& tokens, const StepSizes& sizes, std::string_view model);
+
 class BlockBuilder {
  public:
   explicit BlockBuilder(std::string name, std::int64_t repeat) {

@@ -3,6 +3,7 @@
 // Vision transformer: an image is cut into patches by a strided convolution, a class token and
 // learned positions are added, an encoder with layer norm before each half follows, and a linear
 // classifier reads the class token.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -127,6 +128,9 @@ Result<Graph> import_vit(const HfReader& config, const ImportOptions& options) {
   ImportOptions image = options;
   image.sequence = c.patches() + 1;  // the image decides: its patches and the class token
   ROOFTILE_TRY(const TokenCounts t, token_counts(image, 0, config.root().where()));
+  ROOFTILE_CHECK(
+      check_step_sizes(t, {.heads = c.heads, .keys = t.keys, .widest = std::max(c.width, c.inner)},
+                       config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));
