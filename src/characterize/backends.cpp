@@ -2,6 +2,7 @@
 #include "characterize/backends.h"
 
 #include "characterize/cpu/cpu_device.h"
+#include "characterize/gpu/gpu_device.h"
 #include "characterize/opencl/opencl_device.h"
 #include "core/text.h"
 
@@ -15,6 +16,8 @@ Result<std::unique_ptr<Device>> make_device(const BackendOptions& options) {
                                  .parts = options.parts});
   }
   if (options.backend == "opencl") return opencl::make_opencl_device(options.device);
+  if (options.backend == "cuda") return gpu::make_cuda_device(options.device);
+  if (options.backend == "hip") return gpu::make_hip_device(options.device);
   return usage_error("unknown back end \"" + printable(options.backend) + "\"",
                      did_you_mean(options.backend, kBackends, "one of"));
 }

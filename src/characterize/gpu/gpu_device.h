@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A GPU behind CUDA or HIP as a Device. The kernels have been compiled and their instructions
+// checked, the host side has been tested with a fake driver; none of it has been run on a GPU here.
+//
+// Known limits: mma.sync does not reach the full rate of Hopper (wgmma) and of data-centre
+// Blackwell (tcgen05), so their tensor ceilings come out as lower bounds, and a note says so; the
+// size of L1 is taken from a table of architectures, because no driver call tells it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "characterize/device.h"
+#include "characterize/gpu/gpu_api.h"
+#include "core/result.h"
+
+namespace rooftile::characterize::gpu {
+
+/// FLOPs of one mma instruction of a warp (wavefront); nothing when the architecture has none.
+std::optional<double> mma_flops(const std::string& vendor, int major, int minor, DType dtype);
+
+/// `image` is what cuda_image() or hip_image() gives; tests pass any text.
+Result<std::unique_ptr<Device>> make_gpu_device(const GpuApi& api, std::string_view image,
+                                                std::int64_t index);
+
+Result<std::unique_ptr<Device>> make_cuda_device(std::int64_t index);
+Result<std::unique_ptr<Device>> make_hip_device(std::int64_t index);
+
+}  // namespace rooftile::characterize::gpu
