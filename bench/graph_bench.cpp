@@ -27,7 +27,7 @@ int main() {
   const rooftile::Catalog catalog = rooftile::Catalog::embedded();
   std::vector<rooftile::bench::Row> rows;
   for (const char* model : {"gpt3-2.7b", "gpt3-175b", "switch-xl4"}) {
-    rows.push_back({.what = std::string("import and lower ") + model + ", training",
+    rows.push_back({.what = std::string(model) + ", name to kernels",
                     .unit = "ms",
                     .ours = milliseconds(catalog, model),
                     .rival = std::nullopt,

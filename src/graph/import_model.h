@@ -30,7 +30,8 @@ struct ImportOptions {
   /// Tokens per sequence (train, infer, prefill); for images it is ignored. 0 = the model's own
   /// default: its longest sequence, at most 1024.
   std::int64_t sequence = 0;
-  /// Decode: tokens already in the cache of each sequence. 0 = as `sequence`.
+  /// Decode: tokens already in the cache of each sequence. 0 = as `sequence`, less the new token
+  /// where the model has no further position.
   std::int64_t context = 0;
   DType dtype = DType::Fp32;
   AttentionKind attention = AttentionKind::Eager;

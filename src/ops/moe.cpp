@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace rooftile::ops {
 
 Status MoeRouting::check() const {
@@ -84,25 +86,37 @@ Status ExpertLinear::check() const {
 
 namespace {
 
-KernelWork expert_kernel(const Precision& p, const GemmShape& shape, std::int64_t bias) {
+/// The batch of products as launched; FLOPs and bytes count the real rows, which the shape rounds
+/// up to the same number for every expert.
+KernelWork expert_kernel(const Precision& p, const ExpertLinear& op, const GemmShape& shape) {
   KernelWork work = gemm_kernel(p, ExpertLinear::kName, shape, false);
   work.kind = KernelClass::BatchedGemm;
-  work.read += bytes_of(bias, p.storage);
+  work.flops = Flops::from_base(2.0 * static_cast<double>(op.slots) * static_cast<double>(op.in) *
+                                static_cast<double>(op.out));
   return work;
 }
 
 }  // namespace
 
 void ExpertLinear::forward(const LowerContext& context, KernelList& kernels) const {
-  kernels.push_back(expert_kernel(context.precision,
-                                  {.batch = touched(), .m = rows(), .n = out, .k = in},
-                                  bias ? touched() * out : 0));
+  const Precision& p = context.precision;
+  KernelWork work = expert_kernel(p, *this, {.batch = touched(), .m = rows(), .n = out, .k = in});
+  work.read = bytes_of(slots * in + touched() * in * out, p.matrix_storage) +
+              bytes_of(bias ? touched() * out : 0, p.storage);
+  work.written = bytes_of(slots * out, p.storage);
+  kernels.push_back(std::move(work));
 }
 
 void ExpertLinear::backward(const LowerContext& context, KernelList& kernels) const {
   const Precision& p = context.precision;
-  kernels.push_back(expert_kernel(p, {.batch = touched(), .m = rows(), .n = in, .k = out}, 0));
-  kernels.push_back(expert_kernel(p, {.batch = touched(), .m = out, .n = in, .k = rows()}, 0));
+  KernelWork data = expert_kernel(p, *this, {.batch = touched(), .m = rows(), .n = in, .k = out});
+  data.read = bytes_of(slots * out + touched() * in * out, p.matrix_storage);
+  data.written = bytes_of(slots * in, p.storage);
+  kernels.push_back(std::move(data));
+  KernelWork weight = expert_kernel(p, *this, {.batch = touched(), .m = out, .n = in, .k = rows()});
+  weight.read = bytes_of(slots * (in + out), p.matrix_storage);
+  weight.written = bytes_of(touched() * in * out, p.storage);
+  kernels.push_back(std::move(weight));
 }
 
 void ExpertLinear::accumulate(const LowerContext& context, KernelList& kernels) const {

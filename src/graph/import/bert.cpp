@@ -23,6 +23,8 @@ struct BertConfig {
 
 Result<BertConfig> read_config(const HfReader& config) {
   BertConfig c;
+  ROOFTILE_CHECK(config.refuse_flag("add_cross_attention"));
+  ROOFTILE_CHECK(config.expect_text("position_embedding_type", "absolute"));
   ROOFTILE_TRY(c.width, config.size("hidden_size"));
   ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers"));
   ROOFTILE_TRY(c.heads, config.size("num_attention_heads"));

@@ -21,6 +21,7 @@ struct Gpt2Config {
 
 Result<Gpt2Config> read_config(const HfReader& config) {
   Gpt2Config c;
+  ROOFTILE_CHECK(config.refuse_flag("add_cross_attention"));
   ROOFTILE_TRY(c.width, config.size("n_embd"));
   ROOFTILE_TRY(c.layers, config.layers("n_layer"));
   ROOFTILE_TRY(c.heads, config.size("n_head"));

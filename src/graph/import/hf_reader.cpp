@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace rooftile::graph {
 
 Result<std::int64_t> HfReader::size(std::string_view key) const {
@@ -35,6 +37,21 @@ Result<bool> HfReader::flag(std::string_view key, bool fallback) const {
 Result<std::string> HfReader::text(std::string_view key, std::string_view fallback) const {
   const auto field = root_.find(key);
   return field ? field->string() : Result<std::string>(std::string(fallback));
+}
+
+Status HfReader::refuse_flag(std::string_view key) const {
+  ROOFTILE_TRY(const bool set, flag(key, false));
+  if (!set) return {};
+  return root_.find(key)->unsupported(fmt::format("{} is not supported", key),
+                                      "set it to false, or describe the model as a native graph");
+}
+
+Status HfReader::expect_text(std::string_view key, std::string_view supported) const {
+  ROOFTILE_TRY(const std::string value, text(key, supported));
+  if (value == supported) return {};
+  return root_.find(key)->unsupported(
+      fmt::format("{} \"{}\" is not supported", key, printable(value)),
+      fmt::format("supported: \"{}\"", supported));
 }
 
 Result<bool> HfReader::dropout(std::string_view key, double fallback) const {

@@ -35,6 +35,10 @@ class HfReader {
   [[nodiscard]] Result<std::int64_t> layers(std::string_view key) const;
   [[nodiscard]] Result<bool> flag(std::string_view key, bool fallback) const;
   [[nodiscard]] Result<std::string> text(std::string_view key, std::string_view fallback) const;
+  /// Refuses a switch that changes the graph in a way that is not modelled.
+  [[nodiscard]] Status refuse_flag(std::string_view key) const;
+  /// Refuses every value of a choice but `supported`, which is also the default.
+  [[nodiscard]] Status expect_text(std::string_view key, std::string_view supported) const;
   /// A dropout probability: true when it is above 0.
   [[nodiscard]] Result<bool> dropout(std::string_view key, double fallback) const;
   /// True when the key is present, also with the value null.

@@ -33,7 +33,9 @@ Result<TokenCounts> token_counts(const ImportOptions& options, std::int64_t long
       options.sequence != 0
           ? options.sequence
           : (longest > 0 ? std::min(longest, kDefaultSequence) : kDefaultSequence);
-  const std::int64_t context = options.context != 0 ? options.context : sequence;
+  // A cache that is not asked for leaves a position for the new token.
+  const std::int64_t room = longest > 1 ? std::min(sequence, longest - 1) : sequence;
+  const std::int64_t context = options.context != 0 ? options.context : room;
   if (options.batch < 1 || options.batch > kMaxTokens) {
     return bad_input(where, fmt::format("a batch of {} is out of range", options.batch),
                      fmt::format("1 to {}", kMaxTokens));

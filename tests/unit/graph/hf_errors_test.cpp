@@ -142,6 +142,20 @@ TEST(HfErrors, MoreExpertsPerTokenThanExperts) {
             "hint: a token goes to at most all experts\n");
 }
 
+TEST(HfErrors, SwitchesThatAreNotModelled) {
+  EXPECT_EQ(error_of(gpt2(R"("n_embd": 8, "n_head": 1, "n_layer": 1, "vocab_size": 1,
+                             "add_cross_attention": true)")),
+            "error: c.json:/add_cross_attention: add_cross_attention is not supported\n"
+            "hint: set it to false, or describe the model as a native graph\n");
+  EXPECT_EQ(
+      error_of(R"({"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1,
+                         "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 8,
+                         "position_embedding_type": "relative_key"})"),
+      "error: c.json:/position_embedding_type: position_embedding_type \"relative_key\" is not "
+      "supported\n"
+      "hint: supported: \"absolute\"\n");
+}
+
 // A model of a million layers costs as much to lower as one of a single layer.
 TEST(HfErrors, LayersRepeatByCount) {
   const auto deep = import_text(

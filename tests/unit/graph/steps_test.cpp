@@ -51,6 +51,12 @@ TEST(Steps, DecodeSeesTheCacheAndOneToken) {
   EXPECT_EQ(graph.kv_cache->layers, 32);
 }
 
+// GPT-2 has 1024 positions: 1023 cached tokens and the new one.
+TEST(Steps, DecodeFillsTheLastPositionByDefault) {
+  const Graph graph = import("gpt2", {.step = Step::Decode});
+  EXPECT_EQ(graph.kv_cache->tokens, 1024);
+}
+
 TEST(Steps, PrefillNeedsTheLastLogitsOnly) {
   ImportOptions options;
   options.step = Step::Prefill;

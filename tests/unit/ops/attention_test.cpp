@@ -83,6 +83,11 @@ TEST(ExpertLinear, BalancedTokens) {
   EXPECT_EQ(std::get<GemmShape>(forward_of(op)[0].shape),
             (GemmShape{.batch = 8, .m = 3, .n = 6, .k = 4}));
   EXPECT_EQ(op.parameters(), 192);
+  // The rounding is the launch's, not the work's: 2 * 20 * 4 * 6 FLOP.
+  EXPECT_EQ(forward_of(op)[0].flops, 960_FLOP);
+  EXPECT_EQ(forward_of(op)[0].read, 1088_B);    // (20 * 4 + 8 * 24) * 4
+  EXPECT_EQ(forward_of(op)[0].written, 480_B);  // 20 * 6 * 4
+  for (const KernelWork& gradient : backward_of(op)) EXPECT_EQ(gradient.flops, 960_FLOP);
 }
 
 // One token to 2 of 8 experts (decode): only two experts' weights are read.
