@@ -46,9 +46,8 @@ std::optional<RateKey> rate_of(Quantity quantity) {
   return std::nullopt;
 }
 
-void add_time(const KernelSeries& kernel, const EvaluateOptions& options, KernelRecord& record,
-              Findings& findings) {
-  const auto time = kernel_time(kernel, options.mean_clock);
+void add_time(const std::optional<KernelTime>& time, const EvaluateOptions& options,
+              KernelRecord& record, Findings& findings) {
   if (!time) {
     findings.without["time"] += 1;
     return;
@@ -67,10 +66,10 @@ void add_time(const KernelSeries& kernel, const EvaluateOptions& options, Kernel
   }
 }
 
-void add_quantities(const KernelSeries& kernel, std::string_view isa, KernelRecord& record,
-                    Findings& findings) {
+void add_quantities(const KernelSeries& kernel, std::string_view isa, const KernelTime* time,
+                    KernelRecord& record, Findings& findings) {
   for (const Quantity quantity : kQuantities) {
-    const auto value = evaluate_quantity(quantity, kernel, isa, record.time);
+    const auto value = evaluate_quantity(quantity, kernel, isa, time);
     if (!value) {
       findings.without[std::string(name_of(quantity))] += 1;
       continue;
@@ -91,12 +90,12 @@ void add_quantities(const KernelSeries& kernel, std::string_view isa, KernelReco
   }
 }
 
-void add_tensor(const KernelSeries& kernel, std::string_view isa, KernelRecord& record,
-                Findings& findings) {
-  const auto tensor = tensor_ops(kernel, isa);
+void add_tensor(const KernelSeries& kernel, std::string_view isa, const KernelTime* time,
+                KernelRecord& record, Findings& findings) {
+  const auto tensor = tensor_ops(kernel, isa, time);
   if (!tensor) {
     findings.without["tensor flops"] += 1;
-    const bool unknown = tensor_shape_unknown(kernel, isa);
+    const bool unknown = tensor_shape_unknown(kernel, isa, time);
     findings.shape_unknown += unknown ? 1 : 0;
     const bool uncounted = unknown || name_says_tensor(kernel.name);
     findings.tensor_uncounted += uncounted ? 1 : 0;
@@ -136,9 +135,11 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
     findings.uneven += 1;
     break;
   }
-  add_time(kernel, options, record, findings);
-  add_quantities(kernel, isa, record, findings);
-  add_tensor(kernel, isa, record, findings);
+  const auto time = kernel_time(kernel, options.mean_clock);
+  const KernelTime* known = time ? &*time : nullptr;
+  add_time(time, options, record, findings);
+  add_quantities(kernel, isa, known, record, findings);
+  add_tensor(kernel, isa, known, record, findings);
   total_flops(record);
   return record;
 }

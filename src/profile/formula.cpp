@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/text.h"
 #include "profile/tensor_ops.h"
@@ -49,27 +50,25 @@ constexpr std::array kOtherCounters{
     std::string_view("trace_duration"),
 };
 
-bool in_table(std::string_view metric) {
-  for (const Quantity quantity : kQuantities) {
-    for (const Formula& formula : formulas(quantity)) {
-      for (const Term& term : formula.terms) {
-        if (term.metric == metric) return true;
+const std::unordered_set<std::string_view>& used_counters() {
+  static const std::unordered_set<std::string_view> kUsed = [] {
+    std::unordered_set<std::string_view> used(kOtherCounters.begin(), kOtherCounters.end());
+    for (const Quantity quantity : kQuantities) {
+      for (const Formula& formula : formulas(quantity)) {
+        for (const Term& term : formula.terms) used.insert(term.metric);
       }
     }
-  }
-  return false;
+    return used;
+  }();
+  return kUsed;
 }
 
 }  // namespace
 
 bool is_used_metric(std::string_view metric) {
-  if (is_tensor_counter(metric) || in_table(metric)) return true;
-  if (std::find(kOtherCounters.begin(), kOtherCounters.end(), metric) != kOtherCounters.end()) {
-    return true;
-  }
+  if (used_counters().contains(metric) || is_tensor_counter(metric)) return true;
   const auto other = twin(metric);
-  return other && (in_table(*other) || std::find(kOtherCounters.begin(), kOtherCounters.end(),
-                                                 *other) != kOtherCounters.end());
+  return other && used_counters().contains(*other);
 }
 
 std::string_view name_of(Quantity quantity) {
@@ -103,23 +102,17 @@ bool isa_listed(std::string_view isa, std::string_view list) {
 
 namespace {
 
-/// The sum over launches; a rate needs every launch's own time, and is otherwise its mean times
-/// the total.
-double scaled_sum(const Column& column, Scale scale, double clock_hz, std::optional<Seconds> time) {
-  switch (scale) {
-    case Scale::None: return column.sum();
-    case Scale::Time: return column.mean() * time->base();
-    case Scale::ClockTime: return column.mean() * clock_hz * time->base();
-  }
-  return 0.0;
-}
-
-std::optional<double> clock_of(const KernelSeries& kernel) {
+const Column* clock_of(const KernelSeries& kernel) {
   for (const std::string_view metric :
        {"smsp__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second"}) {
-    if (const Column* column = find_counter(kernel, metric)) return column->mean();
+    if (const Column* column = find_counter(kernel, metric)) return column;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+/// One value per launch, none missing.
+bool complete(const Column& column, std::size_t launches) {
+  return column.weights.empty() && column.missing == 0 && column.values.size() == launches;
 }
 
 std::string_view scale_text(Scale scale) {
@@ -132,10 +125,7 @@ std::string_view scale_text(Scale scale) {
 }
 
 std::optional<Evaluated> apply(const Formula& formula, const KernelSeries& kernel,
-                               std::optional<Seconds> time) {
-  std::optional<double> clock;
-  if (formula.scale != Scale::None && !time) return std::nullopt;
-  if (formula.scale == Scale::ClockTime && !(clock = clock_of(kernel))) return std::nullopt;
+                               const KernelTime* time) {
   Evaluated result;
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < formula.terms.size(); ++i) {
@@ -146,8 +136,10 @@ std::optional<Evaluated> apply(const Formula& formula, const KernelSeries& kerne
       if (formula.required == 0) result.missing.push_back(term.metric);
       continue;
     }
+    const auto sum = sum_of_rate(*column, kernel, formula.scale, time);
+    if (!sum) return std::nullopt;
     result.partial = result.partial || column->missing > 0;
-    result.value += term.factor * scaled_sum(*column, formula.scale, clock.value_or(0.0), time);
+    result.value += term.factor * *sum;
     const double factor = parts.empty() ? term.factor : std::abs(term.factor);
     if (!parts.empty()) parts.emplace_back(term.factor < 0 ? " - " : " + ");
     parts.push_back(factor == 1.0 ? column->metric
@@ -165,8 +157,25 @@ std::optional<Evaluated> apply(const Formula& formula, const KernelSeries& kerne
 
 }  // namespace
 
+std::optional<double> sum_of_rate(const Column& rate, const KernelSeries& kernel, Scale scale,
+                                  const KernelTime* time) {
+  if (scale == Scale::None) return rate.sum();
+  if (time == nullptr) return std::nullopt;
+  const Column* clock = scale == Scale::ClockTime ? clock_of(kernel) : nullptr;
+  if (scale == Scale::ClockTime && clock == nullptr) return std::nullopt;
+  const std::size_t launches = time->per_launch.size();
+  if (launches > 0 && complete(rate, launches) && (!clock || complete(*clock, launches))) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < launches; ++i) {
+      sum += rate.values[i] * time->per_launch[i] * (clock ? clock->values[i] : 1.0);
+    }
+    return sum;
+  }
+  return rate.mean() * time->total * (clock ? clock->mean() : 1.0);
+}
+
 std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries& kernel,
-                                           std::string_view isa, std::optional<Seconds> time) {
+                                           std::string_view isa, const KernelTime* time) {
   for (const Formula& formula : formulas(quantity)) {
     if (!formula.isa.empty() && !isa_listed(isa, formula.isa)) continue;
     if (isa_listed(isa, formula.not_isa)) continue;

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.h"
+#include "profile/kernel_time.h"
 #include "profile/raw_profile.h"
 
 namespace rooftile::profile {
@@ -64,9 +64,14 @@ struct Evaluated {
   bool partial = false;                   ///< some launches had n/a
 };
 
-/// The first formula for `quantity` that the kernel's counters allow.
+/// The first formula for `quantity` that the kernel's counters allow; `time` may be null.
 std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries& kernel,
-                                           std::string_view isa, std::optional<Seconds> time);
+                                           std::string_view isa, const KernelTime* time);
+
+/// Counts of a rate counter: the sum over launches of rate * time (* clock), launch by launch where
+/// all are known, else mean rate times total time. Nothing without a time (or clock).
+std::optional<double> sum_of_rate(const Column& rate, const KernelSeries& kernel, Scale scale,
+                                  const KernelTime* time);
 
 /// The column of a counter, under its own name or with sm__/smsp__ exchanged; only when it has
 /// values.

@@ -176,7 +176,12 @@ bool TraceHandler::close() {
   }
   if (in_device()) {
     if (first_device_ && !major_.empty()) {
-      builder_.profile().device.isa = fmt::format("{}.{}", major_, minor_);
+      // HIP reports its gfx version in these fields; 9.0 is then not Hopper.
+      const std::string& name = builder_.profile().device.name;
+      const bool amd = name.find("AMD") != std::string::npos ||
+                       name.find("Instinct") != std::string::npos ||
+                       name.find("Radeon") != std::string::npos;
+      builder_.profile().device.isa = amd ? "gfx" + major_ : fmt::format("{}.{}", major_, minor_);
     }
     first_device_ = false;
   }

@@ -11,6 +11,7 @@
 // Files glued together (>>) simply show another header.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <utility>
@@ -59,7 +60,7 @@ class NcuImport {
   Status table_line(std::string_view line);
   Status long_row();
   Status wide_row();
-  void units_row();
+  Status units_row();
   bool text_line(std::string_view line);
   Status text_row(std::string_view line);
   void launch_line(std::string_view line);
@@ -68,7 +69,7 @@ class NcuImport {
                    std::string_view value, double weight);
   Status store(std::size_t kernel, const std::string& counter, const CounterUnit& unit,
                std::string_view value, double weight);
-  void note_launch(std::size_t kernel);
+  void note_launch(std::size_t kernel, double launches);
   [[nodiscard]] std::string_view field(const Index& index) const {
     return index && *index < fields_.size() ? fields_[*index] : std::string_view();
   }
@@ -97,6 +98,13 @@ class NcuImport {
 
 bool looks_like_counter(std::string_view name) {
   return name.find("__") != std::string_view::npos;
+}
+
+/// Bytes, times and rates are scaled by their unit; counts of whatever are just counts.
+bool needs_unit(std::string_view counter) {
+  return counter.find("bytes") != std::string_view::npos ||
+         counter.find("time") != std::string_view::npos ||
+         counter.find("per_second") != std::string_view::npos;
 }
 
 /// A header line starts a table; false when the line is something else.
@@ -211,7 +219,8 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
                             std::string_view value, double weight) {
   if (use.counter.empty()) return {};
   if (use.unit_text != unit) {
-    const auto parsed = parse_unit(unit);
+    auto parsed = parse_unit(unit);
+    if (!parsed && !needs_unit(use.counter)) parsed = CounterUnit{};
     if (!parsed) {
       return unsupported(
           source_.where(),
@@ -227,9 +236,9 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
   return store(kernel, use.counter, use.unit, value, weight);
 }
 
-void NcuImport::note_launch(std::size_t kernel) {
+void NcuImport::note_launch(std::size_t kernel, double launches) {
   launch_ += 1;
-  builder_.series(kernel).rows += 1;
+  builder_.series(kernel).rows += static_cast<std::int64_t>(std::min(launches, 9e15));
   KernelSeries& series = builder_.series(kernel);
   if (!series.grid) series.grid = parse_dim3(field(at_.grid));
   if (!series.block) series.block = parse_dim3(field(at_.block));
@@ -261,25 +270,33 @@ Status NcuImport::long_row() {
   if (id.empty() || id != last_id_ || field(at_.process) != last_process_) {
     last_id_ = id;
     last_process_ = field(at_.process);
-    note_launch(kernel);
+    note_launch(kernel, weight);
   }
   return add_value(kernel, use_of(field(at_.section), metric), field(at_.unit), field(at_.value),
                    weight);
 }
 
 /// The second line of a raw page: units below the names.
-void NcuImport::units_row() {
+Status NcuImport::units_row() {
   for (WideColumn& column : wide_) {
     const auto unit = parse_unit(field(column.index));
-    if (unit) column.unit = *unit;
+    if (unit) {
+      column.unit = *unit;
+    } else if (needs_unit(column.counter)) {
+      return unsupported(source_.where(),
+                         fmt::format("the unit \"{}\" of {} is not known",
+                                     printable(field(column.index)), column.counter),
+                         "export with --print-units base");
+    }
   }
+  return {};
 }
 
 Status NcuImport::wide_row() {
   const std::size_t kernel = builder_.kernel(trim(field(at_.kernel)));
   double weight = 1.0;
   if (kind_ == TableKind::Aggregated) weight = parse_double(trim(field(at_.count))).value_or(0.0);
-  note_launch(kernel);
+  note_launch(kernel, weight);
   DeviceFacts& device = builder_.profile().device;
   if (device.name.empty()) device.name = trim(field(at_.device_name));
   if (device.isa.empty() && all_digits(field(at_.cc_major)) && all_digits(field(at_.cc_minor))) {
@@ -301,7 +318,9 @@ Status NcuImport::table_line(std::string_view line) {
                                              : trim(field(at_.count));
   const bool keyed = at_.id || at_.process || at_.count;
   if (keyed && !all_digits(key)) {
-    if (kind_ == TableKind::Wide && key.empty() && closed && fields_.size() == width_) units_row();
+    const bool units =
+        kind_ == TableKind::Wide && key.empty() && closed && fields_.size() == width_;
+    if (units) return units_row();
     return {};  // the program's output between the rows
   }
   if (!closed) {

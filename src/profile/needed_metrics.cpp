@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "profile/evaluate.h"
+#include "profile/metric_table.h"
 
 namespace rooftile::profile {
 
@@ -29,60 +32,29 @@ std::vector<std::string> amd_metrics(std::string_view isa) {
   return metrics;
 }
 
-/// Base names as the CUPTI host library lists them per chip (tests check that).
-std::vector<std::string_view> tensor_metrics(std::string_view isa) {
-  if (isa.starts_with("7.5")) {
-    return {"src_fp16_bf16_tf32_dst_fp32", "src_fp16_dst_fp16", "src_int8"};
-  }
-  if (isa.starts_with("7")) return {"src_fp16_dst_fp32", "src_fp16_dst_fp16"};
-  if (isa.starts_with("9.")) {
-    return {"src_fp16", "src_bf16_dst_fp32", "src_tf32_dst_fp32",
-            "src_fp8",  "src_fp64",          "src_int8"};
-  }
-  if (isa.starts_with("10.")) {
-    return {"src_fp16_dst_fp32",
-            "src_fp16_dst_fp16",
-            "src_bf16_dst_fp32",
-            "src_tf32_dst_fp32",
-            "src_fp4_fp6_fp8_dst_fp32",
-            "src_fp4_fp6_fp8_dst_fp16",
-            "src_fp4_dst_fp32",
-            "src_fp64",
-            "src_int8"};
-  }
-  if (isa.starts_with("12.")) {
-    return {"src_fp16_dst_fp32", "src_fp16_dst_fp16", "src_bf16_dst_fp32", "src_tf32_dst_fp32",
-            "src_fp8_dst_fp32",  "src_fp8_dst_fp16",  "src_fp4_dst_fp32",  "src_int8"};
-  }
-  if (isa.starts_with("8.9")) {
-    return {"src_fp16_dst_fp32", "src_fp16_dst_fp16", "src_bf16_dst_fp32",
-            "src_tf32_dst_fp32", "src_fp8",           "src_int8"};
-  }
-  return {"src_fp16_dst_fp32", "src_fp16_dst_fp16", "src_bf16_dst_fp32",
-          "src_tf32_dst_fp32", "src_fp64",          "src_int8"};
-}
-
 }  // namespace
 
 std::vector<std::string> needed_metrics(std::string_view isa) {
   if (isa.starts_with("gfx")) return amd_metrics(isa);
+  // Without a compute capability, the names of Ampere: most of them are those of its successors.
+  std::vector<ChipMetric> known = metrics_of(isa);
+  if (known.empty()) known = metrics_of("8.0");
   std::vector<std::string> metrics{"gpu__time_duration.sum", "sm__cycles_elapsed.avg.per_second"};
-  for (const std::string_view type : {"d", "f", "h"}) {
-    for (const std::string_view op : {"add", "mul", "fma"}) {
-      metrics.push_back(fmt::format("sm__sass_thread_inst_executed_op_{}{}_pred_on.sum", type, op));
-    }
+  const auto add = [&metrics](const ChipMetric& metric) {
+    metrics.push_back(metric.name + ".sum");
+  };
+  for (const ChipMetric& metric : known) {
+    if (metric.name.starts_with("sm__sass_thread_inst_executed_op_")) add(metric);
   }
-  if (isa.starts_with("10.")) {
-    for (const std::string_view op : {"fadd2", "fmul2", "ffma2"}) {
-      metrics.push_back(fmt::format("sm__sass_thread_inst_executed_op_{}_pred_on.sum", op));
-    }
+  for (const ChipMetric& metric : known) {
+    // INT4 and INT1 need passes of their own and are rare.
+    const bool rare = metric.name.ends_with("_int4") || metric.name.ends_with("_int1");
+    if (metric.name.starts_with("sm__ops_path_tensor_src_") && !rare) add(metric);
   }
-  for (const std::string_view name : tensor_metrics(isa)) {
-    metrics.push_back(fmt::format("sm__ops_path_tensor_{}.sum", name));
-  }
-  for (const std::string_view name :
-       {"l1tex__t_bytes.sum", "lts__t_bytes.sum", "dram__bytes.sum"}) {
-    metrics.emplace_back(name);
+  for (const std::string_view name : {"l1tex__t_bytes", "lts__t_bytes", "dram__bytes"}) {
+    const auto it = std::find_if(known.begin(), known.end(),
+                                 [name](const ChipMetric& metric) { return metric.name == name; });
+    if (it != known.end()) add(*it);
   }
   return metrics;
 }

@@ -123,6 +123,9 @@ NumberFormat::Reading NumberFormat::read(std::string_view text) {
     }
   }
   if (is_missing(text)) return {};
+  if (const std::size_t list = text.find(" ("); list != std::string_view::npos && list > 0) {
+    text = text.substr(0, list);  // "12 (3; 9)": the value, then its instances
+  }
   if (text.starts_with("(!)")) text = trim(text.substr(3));
   const std::string clean = without_spaces(text);
   for (const char c : clean) {
@@ -210,7 +213,9 @@ std::optional<CounterUnit> parse_unit(std::string_view text) {
     if (!part) return std::nullopt;
     return CounterUnit{.kind = part->kind, .factor = part->factor};
   }
-  const auto top = parse_part(trim(text.substr(0, slash)));
+  const std::string_view numerator = trim(text.substr(0, slash));
+  const auto top =
+      numerator.empty() ? std::optional(Part{UnitKind::Count, 1.0, false}) : parse_part(numerator);
   const auto bottom = parse_part(trim(text.substr(slash + 1)));
   if (!top || !bottom) return std::nullopt;
   const double factor = top->factor / bottom->factor;

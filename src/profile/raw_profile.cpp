@@ -170,20 +170,25 @@ RawProfile merge(RawProfile a, const RawProfile& b) {
   return a;
 }
 
-bool belong_together(const RawProfile& a, const RawProfile& b) {
-  if (a.kernels.empty() || b.kernels.empty()) return true;  // a machine file joins any run
+double affinity(const RawProfile& a, const RawProfile& b) {
+  if (a.kernels.empty() || b.kernels.empty()) return 0.0;
   std::unordered_map<std::string_view, const KernelSeries*> index;
   for (const KernelSeries& kernel : a.kernels) index.emplace(kernel.name, &kernel);
-  std::size_t common = 0;
+  std::size_t common = 0, equal = 0;
   for (const KernelSeries& kernel : b.kernels) {
     const auto it = index.find(kernel.name);
     if (it == index.end()) continue;
-    ++common;
+    common += 1;
+    equal += kernel.launches() == it->second->launches() ? 1 : 0;
     for (const Column& column : kernel.columns) {
-      if (it->second->find(column.metric) != nullptr) return false;
+      if (it->second->find(column.metric) != nullptr) return 0.0;
     }
   }
-  return 2 * common >= std::min(a.kernels.size(), b.kernels.size());
+  const double fewer = static_cast<double>(std::min(a.kernels.size(), b.kernels.size()));
+  const double more = static_cast<double>(std::max(a.kernels.size(), b.kernels.size()));
+  const double overlap = static_cast<double>(common) / fewer;
+  if (overlap < 0.5) return 0.0;
+  return 0.5 * overlap + 0.5 * static_cast<double>(equal) / more;
 }
 
 Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {

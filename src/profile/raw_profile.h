@@ -122,8 +122,10 @@ bool is_used_metric(std::string_view metric);
 /// Joins the counters of two exports of the same run by kernel name and occurrence.
 RawProfile merge(RawProfile a, const RawProfile& b);
 
-/// True when the two look like exports of one run: common kernels, no common counter.
-bool belong_together(const RawProfile& a, const RawProfile& b);
+/// How much the two look like exports of one run, in [0, 1]: kernels in common, launched equally
+/// often. Zero when a kernel has the same counter in both, or when they share less than half of
+/// the kernels of the smaller one.
+double affinity(const RawProfile& a, const RawProfile& b);
 
 /// `whole` without the launches of `part`: of every kernel that `part` launched c times, the first
 /// c launches are dropped (the order of launches is assumed to be the same).

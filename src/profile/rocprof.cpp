@@ -56,7 +56,7 @@ class RocprofImport {
   Index kernel_, dispatch_, start_, end_, duration_, counter_, value_, calls_, total_;
   Index grid_, block_;
   std::vector<CounterColumn> counters_;
-  std::unordered_set<std::string> timed_;  ///< dispatches whose time is known
+  std::unordered_set<std::string> seen_;  ///< dispatches
   bool found_ = false;
 };
 
@@ -119,7 +119,6 @@ Result<std::optional<double>> RocprofImport::number(const Index& index) {
   return bad_input(source_.where(), fmt::format("\"{}\" is not a number", printable(text)));
 }
 
-/// Once per dispatch: rocprofv3 repeats the timestamps for every counter.
 Status RocprofImport::add_time(std::size_t kernel) {
   if (total_) {
     ROOFTILE_TRY(const auto total, number(total_));
@@ -129,7 +128,6 @@ Status RocprofImport::add_time(std::size_t kernel) {
     }
     return {};
   }
-  if (counter_ && dispatch_ && !timed_.emplace(field(dispatch_)).second) return {};
   ROOFTILE_TRY(auto duration, number(duration_));
   if (start_ && end_) {
     ROOFTILE_TRY(const auto start, number(start_));
@@ -189,10 +187,12 @@ Status RocprofImport::row() {
   if (name.empty()) return bad_input(source_.where(), "the row has no kernel name");
   const std::size_t kernel = builder_.kernel(name);
   KernelSeries& series = builder_.series(kernel);
-  if (!counter_) series.rows += 1;
+  // rocprofv3 has a row per dispatch and counter
+  const bool fresh = !counter_ || !dispatch_ || seen_.emplace(field(dispatch_)).second;
+  if (fresh) series.rows += 1;
   if (!series.grid) series.grid = parse_dim3(field(grid_));
   if (!series.block) series.block = parse_dim3(field(block_));
-  ROOFTILE_CHECK(add_time(kernel));
+  if (fresh) ROOFTILE_CHECK(add_time(kernel));
   return counter_ ? long_row(kernel) : wide_row(kernel);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/text.h"
+#include "profile/formula.h"
 
 namespace rooftile::profile {
 
@@ -19,14 +20,26 @@ constexpr std::string_view kOps = "sm__ops_path_tensor_";
 constexpr std::string_view kInst = "inst_executed_pipe_tensor";
 constexpr std::string_view kMops = "SQ_INSTS_VALU_MFMA_MOPS_";
 
+/// How the counter was collected: totals, or rates that need the time.
+struct Rollup {
+  std::string_view suffix;
+  Scale scale;
+  std::string_view text;
+};
+constexpr std::array<Rollup, 3> kRollups{
+    {{".sum", Scale::None, ""},
+     {".sum.per_cycle_elapsed", Scale::ClockTime, " * clock * time"},
+     {".sum.per_second", Scale::Time, " * time"}}};
+
 /// sm__ops_path_tensor_[op_X_]src_S[_dst_D][_sparsity_on|off].sum
 struct OpsName {
   std::string_view op, src, dst, sparsity;
 };
 
-std::optional<OpsName> parse_ops(std::string_view metric) {
-  if (!metric.starts_with(kOps) || !metric.ends_with(".sum")) return std::nullopt;
-  std::string_view text = metric.substr(kOps.size(), metric.size() - kOps.size() - 4);
+std::optional<OpsName> parse_ops(std::string_view metric, std::string_view suffix) {
+  if (!metric.starts_with(kOps) || !metric.ends_with(suffix)) return std::nullopt;
+  std::string_view text = metric.substr(kOps.size(), metric.size() - kOps.size() - suffix.size());
+  if (text.find('.') != std::string_view::npos) return std::nullopt;
   if (text.ends_with("_realtime")) return std::nullopt;
   OpsName name;
   for (const std::string_view sparsity : {"_sparsity_on", "_sparsity_off"}) {
@@ -65,10 +78,11 @@ bool part_of(const OpsName& a, const OpsName& b) {
          (b.dst.empty() || b.dst == a.dst) && (b.sparsity.empty() || b.sparsity == a.sparsity);
 }
 
-std::optional<TensorOps> from_ops_counters(const KernelSeries& kernel) {
+std::optional<TensorOps> from_ops_counters(const KernelSeries& kernel, const Rollup& rollup,
+                                           const KernelTime* time) {
   std::vector<std::pair<OpsName, const Column*>> found;
   for (const Column& column : kernel.columns) {
-    const auto name = parse_ops(column.metric);
+    const auto name = parse_ops(column.metric, rollup.suffix);
     if (name && !column.values.empty()) found.emplace_back(*name, &column);
   }
   if (found.empty()) return std::nullopt;
@@ -78,9 +92,11 @@ std::optional<TensorOps> from_ops_counters(const KernelSeries& kernel) {
       return part_of(mine, other.first);
     });
     if (part) continue;
-    result.ops[RateKey{source_dtype(name.src), Pipe::Tensor}] += column->sum();
+    const auto sum = sum_of_rate(*column, kernel, rollup.scale, time);
+    if (!sum) return std::nullopt;
+    result.ops[RateKey{source_dtype(name.src), Pipe::Tensor}] += *sum;
     result.partial = result.partial || column->missing > 0;
-    result.text += (result.text.empty() ? "" : " + ") + column->metric;
+    result.text += (result.text.empty() ? "" : " + ") + column->metric + std::string(rollup.text);
   }
   return result;
 }
@@ -194,22 +210,28 @@ std::optional<TensorOps> from_instructions(const KernelSeries& kernel, std::stri
 bool is_tensor_counter(std::string_view metric) {
   if (metric.starts_with(kMops)) return true;
   if (metric.starts_with(kOps)) {
-    return metric.ends_with(".sum") || metric.ends_with(".sum.peak_sustained");
+    return metric.ends_with(".sum.peak_sustained") ||
+           std::any_of(kRollups.begin(), kRollups.end(),
+                       [metric](const Rollup& rollup) { return metric.ends_with(rollup.suffix); });
   }
   const std::size_t at = metric.find(kInst);
   return at != std::string_view::npos && metric.ends_with(".sum") &&
          (metric.starts_with("sm__") || metric.starts_with("smsp__"));
 }
 
-std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa) {
-  if (auto ops = from_ops_counters(kernel)) return ops;
+std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa,
+                                    const KernelTime* time) {
+  for (const Rollup& rollup : kRollups) {
+    if (auto ops = from_ops_counters(kernel, rollup, time)) return ops;
+  }
   if (auto ops = from_amd(kernel)) return ops;
   return from_instructions(kernel, isa);
 }
 
-bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa) {
+bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa,
+                          const KernelTime* time) {
   const auto inst = instructions(kernel);
-  return inst && inst->count > 0.0 && !tensor_ops(kernel, isa);
+  return inst && inst->count > 0.0 && !tensor_ops(kernel, isa, time);
 }
 
 bool name_says_tensor(std::string_view kernel) {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "hardware/gpu_spec.h"
+#include "profile/kernel_time.h"
 #include "profile/raw_profile.h"
 
 namespace rooftile::profile {
@@ -31,11 +32,13 @@ struct TensorOps {
   bool partial = false;        ///< some launches had n/a
 };
 
-/// What the kernel did on the matrix units; nothing when no usable counter is there.
-std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa);
+/// What the kernel did on the matrix units; nothing when no usable counter is there. Counters per
+/// second or cycle (raw pages of --set roofline) need the time, which may be null.
+std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa,
+                                    const KernelTime* time);
 
 /// True when instruction counts are there but their worth is unknown.
-bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa);
+bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa, const KernelTime* time);
 
 /// True when the kernel's name says that it uses the matrix units.
 bool name_says_tensor(std::string_view kernel);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every shape of Nsight Compute output, small and synthetic; the real ones are in exports_test.cpp.
+#include <gtest/gtest.h>
+
+#include "profile/evaluate.h"
+#include "profile/importer.h"
+
+namespace rooftile::profile {
+namespace {
+
+RawProfile import(const std::string& text) {
+  auto profile = import_text(text, "x.csv");
+  EXPECT_TRUE(profile) << to_string(profile.error());
+  return profile ? *std::move(profile) : RawProfile{};
+}
+
+std::string failure(const std::string& text) {
+  const auto profile = import_text(text, "x.csv");
+  EXPECT_FALSE(profile);
+  return profile ? "" : to_string(profile.error());
+}
+
+const std::string kLong =
+    "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\","
+    "\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric Name\","
+    "\"Metric Unit\",\"Metric Value\"\n";
+
+std::string row(int id, const std::string& kernel, const std::string& metric,
+                const std::string& unit, const std::string& value) {
+  return "\"" + std::to_string(id) + "\",\"7\",\"app\",\"host\",\"" + kernel +
+         "\",\"1\",\"7\",\"(256, 1, 1)\",\"(64, 2, 1)\",\"0\",\"8.0\","
+         "\"Command line profiler metrics\",\"" +
+         metric + "\",\"" + unit + "\",\"" + value + "\"\n";
+}
+
+double sum(const RawProfile& profile, std::size_t kernel, const std::string& metric) {
+  const Column* column = profile.kernels.at(kernel).find(metric);
+  EXPECT_NE(column, nullptr) << metric;
+  return column != nullptr ? column->sum() : -1.0;
+}
+
+TEST(NcuLong, UnitsArePerValueAndBannersAreSkipped) {
+  // 1.5 Mbyte + 500 Kbyte + 3 byte
+  const RawProfile p = import("program says: \"hello\n==PROF== Connected to process 7\n" + kLong +
+                              row(0, "a, b", "dram__bytes.sum", "Mbyte", "1.5") +
+                              "==PROF== something in between\n\"quoted program output\n12, 13\n" +
+                              row(1, "a, b", "dram__bytes.sum", "Kbyte", "500") +
+                              row(2, "a, b", "dram__bytes.sum", "byte", "3"));
+  ASSERT_EQ(p.kernels.size(), 1U);
+  EXPECT_EQ(p.kernels[0].name, "a, b");
+  EXPECT_EQ(p.kernels[0].launches(), 3);
+  EXPECT_DOUBLE_EQ(sum(p, 0, "dram__bytes.sum"), 2000003.0);
+  EXPECT_EQ(p.device.isa, "8.0");
+  EXPECT_EQ(p.kernels[0].grid, (Dim3{64, 2, 1}));
+  EXPECT_EQ(p.kernels[0].block, (Dim3{256, 1, 1}));
+}
+
+TEST(NcuLong, ADecimalCommaAnywhereDecidesTheWholeFile) {
+  // "1.234" is 1234 because a later value is "9,50"
+  const RawProfile p = import(kLong + row(0, "k", "dram__bytes.sum", "byte", "1.234") +
+                              row(0, "k", "gpu__time_duration.sum", "us", "9,50") +
+                              row(1, "k", "dram__bytes.sum", "byte", "2.000.000") +
+                              row(1, "k", "gpu__time_duration.sum", "us", "1.000,25"));
+  EXPECT_DOUBLE_EQ(sum(p, 0, "dram__bytes.sum"), 2001234.0);
+  EXPECT_DOUBLE_EQ(sum(p, 0, "gpu__time_duration.sum"), (9.5 + 1000.25) * 1e-6);
+}
+
+TEST(NcuLong, NotAvailableIsMissingNotZero) {
+  const RawProfile p = import(
+      kLong + row(0, "k", "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst", "n/a") +
+      row(0, "k", "gpu__time_duration.sum", "ns", "1000"));
+  const auto run = evaluate(p, {});
+  ASSERT_TRUE(run);
+  EXPECT_FALSE(run->kernels[0].flops);
+  EXPECT_FALSE(run->kernels[0].zero_ai());
+}
+
+TEST(NcuLong, SemicolonsUtf16AndAppendedFiles) {
+  std::string text = kLong + row(0, "k", "dram__bytes.sum", "byte", "10") + kLong +
+                     row(0, "k", "lts__t_bytes.sum", "byte", "20");
+  const RawProfile plain = import(text);
+  EXPECT_EQ(plain.kernels.at(0).launches(), 1) << "two appended runs join by counter";
+  std::string wide = "\xFF\xFE";
+  for (const char c : text) wide += std::string(1, c) + '\0';
+  const RawProfile utf16 = import(wide);
+  EXPECT_DOUBLE_EQ(sum(utf16, 0, "lts__t_bytes.sum"), 20.0);
+  const RawProfile semicolon = import(
+      "ID;Process ID;Kernel Name;Metric Name;Metric Unit;Metric Value\r\n"
+      "0;1;k;dram__bytes.sum;byte;1,5\r\n");
+  EXPECT_DOUBLE_EQ(sum(semicolon, 0, "dram__bytes.sum"), 1.5);
+}
+
+TEST(NcuLong, SectionsRepeatMetricsAndRulesHaveRowsOfTheirOwn) {
+  const std::string header =
+      "\"ID\",\"Kernel Name\",\"CC\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric "
+      "Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\",\"Estimated Speedup Type\","
+      "\"Estimated Speedup\"\n";
+  const RawProfile p = import(
+      header +
+      "\"0\",\"k\",\"12.0\",\"Command line profiler metrics\",\"gpu__time_duration.sum\",\"us\","
+      "\"6.75\",\n"
+      "\"0\",\"k\",\"12.0\",\"GPU Speed Of Light Throughput\",\"Memory "
+      "Throughput\",\"%\",\"19.66\",\n"
+      "\"0\",\"k\",\"12.0\",\"GPU Speed Of Light Throughput\",\"Duration\",\"us\",\"6.75\",\n"
+      "\"0\",\"k\",\"12.0\",\"SpeedOfLight\",\"\",\"\",\"\",\"SOLBottleneck\",\"OPT\",\"too small, "
+      "really\",\"\",\"\"\n"
+      "\"0\",\"k\",\"12.0\",\"Memory Workload Analysis\",\"Memory "
+      "Throughput\",\"Gbyte/s\",\"345.14\",\n");
+  EXPECT_EQ(p.kernels.at(0).launches(), 1);
+  const auto run = evaluate(p, {});
+  ASSERT_TRUE(run);
+  // 345.14 GB/s * 6.75 us = 2329695 B
+  EXPECT_NEAR(run->kernels[0].bytes[2]->base(), 2329695.0, 1e-3);
+}
+
+TEST(NcuSummary, AverageTimesInvocations) {
+  const RawProfile p = import(
+      "\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Block Size\",\"Grid Size\","
+      "\"Device\",\"CC\",\"Invocations\",\"Section Name\",\"Metric Name\",\"Metric Unit\","
+      "\"Minimum\",\"Maximum\",\"Average\"\n"
+      "\"1\",\"p\",\"h\",\"k\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"8.0\",\"100\",\"Command line "
+      "profiler metrics\",\"dram__bytes.sum\",\"byte\",\"1,000.00\",\"3,000.00\",\"2,000.50\"\n");
+  EXPECT_EQ(p.kernels.at(0).launches(), 100);
+  EXPECT_DOUBLE_EQ(sum(p, 0, "dram__bytes.sum"), 200050.0);
+}
+
+TEST(NcuWide, UnitsRowBelowTheNames) {
+  const RawProfile p = import(
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"device__attribute_compute_capability_major\","
+      "\"device__attribute_compute_capability_minor\",\"device__attribute_display_name\","
+      "\"dram__bytes.sum\",\"gpu__time_duration.sum\",\"launch__grid_size\"\n"
+      "\"\",\"\",\"\",\"\",\"\",\"\",\"Mbyte\",\"usecond\",\"\"\n"
+      "\"0\",\"1\",\"k\",\"9\",\"0\",\"NVIDIA H100 80GB HBM3\",\"1,000.25\",\"2\",\"4\"\n"
+      "\"1\",\"1\",\"k\",\"9\",\"0\",\"NVIDIA H100 80GB HBM3\",\"n/a\",\"3\",\"4\"\n");
+  EXPECT_EQ(p.device.isa, "9.0");
+  EXPECT_EQ(p.device.name, "NVIDIA H100 80GB HBM3");
+  EXPECT_DOUBLE_EQ(sum(p, 0, "dram__bytes.sum"), 1000250000.0);
+  EXPECT_DOUBLE_EQ(sum(p, 0, "gpu__time_duration.sum"), 5e-6);
+  EXPECT_EQ(p.kernels[0].find("dram__bytes.sum")->missing, 1);
+  EXPECT_EQ(p.kernels[0].launches(), 2);
+}
+
+TEST(NcuWide, RatesPerCycleAndPerSecondTimesTheirOwnLaunch) {
+  // --set roofline: 10 and 20 FADD per cycle at 2 and 1 GHz for 1 and 3 us: 10*2000 + 20*3000
+  const RawProfile p = import(
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"dram__bytes.sum.per_second\","
+      "\"gpu__time_duration.sum\",\"smsp__cycles_elapsed.avg.per_second\","
+      "\"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum.per_cycle_elapsed\","
+      "\"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum.per_cycle_elapsed\","
+      "\"derived__smsp__sass_thread_inst_executed_op_ffma_pred_on_x2\","
+      "\"sm__ops_path_tensor_src_bf16_dst_fp32.sum.per_cycle_elapsed\"\n"
+      "\"\",\"\",\"\",\"Gbyte/s\",\"us\",\"Ghz\",\"inst/cycle\",\"inst/cycle\",\"inst\",\"/"
+      "cycle\"\n"
+      "\"0\",\"1\",\"k\",\"100\",\"1\",\"2\",\"10\",\"0\",\"0\",\"512\"\n"
+      "\"1\",\"1\",\"k\",\"200\",\"3\",\"1\",\"20\",\"0\",\"0\",\"0\"\n");
+  const auto run = evaluate(p, {});
+  ASSERT_TRUE(run);
+  const KernelRecord& k = run->kernels.at(0);
+  EXPECT_NEAR(k.flops_by.at({DType::Fp32, hardware::Pipe::Vector}).base(), 80000.0, 1e-6);
+  EXPECT_NEAR(k.flops_by.at({DType::Bf16, hardware::Pipe::Tensor}).base(), 512.0 * 2000, 1e-6);
+  EXPECT_NEAR(k.bytes[2]->base(), 100e3 + 600e3, 1e-6);
+}
+
+TEST(Tensor, TotalsAreNotAddedToTheirParts) {
+  const auto inst = [](const std::string& metric, const std::string& value) {
+    return row(0, "k", metric, "", value);
+  };
+  const RawProfile p =
+      import(kLong + inst("sm__ops_path_tensor_src_fp16.sum", "100") +
+             inst("sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum", "60") +
+             inst("sm__ops_path_tensor_op_hgmma_src_fp16.sum", "40") +
+             inst("sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_on.sum", "3") +
+             inst("sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", "4"));
+  const auto run = evaluate(p, {});
+  ASSERT_TRUE(run);
+  const KernelRecord& k = run->kernels.at(0);
+  EXPECT_DOUBLE_EQ(k.flops_by.at({DType::Fp16, hardware::Pipe::Tensor}).base(), 100.0);
+  EXPECT_DOUBLE_EQ(k.flops_by.at({DType::Bf16, hardware::Pipe::Tensor}).base(), 7.0);
+}
+
+TEST(Tensor, InstructionsAreWorthWhatTheirShapeIs) {
+  const auto flops = [](const std::string& kernel) {
+    const auto run = evaluate(
+        import(kLong + row(0, kernel, "sm__inst_executed_pipe_tensor.sum", "inst", "10")), {});
+    EXPECT_TRUE(run);
+    return run->kernels.at(0).flops;
+  };
+  EXPECT_DOUBLE_EQ(flops("ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_nn")->base(), 40960.0);
+  EXPECT_DOUBLE_EQ(flops("ampere_h1688gemm_128x128_nn")->base(), 20480.0);
+  EXPECT_FALSE(flops("my_own_kernel")) << "compute capability 8.0, shape unknown";
+}
+
+TEST(NcuText, SectionsAsPrinted) {
+  const RawProfile p = import(
+      "==PROF== Connected to process 1\n"
+      "  saxpy(float, int) (1024, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 7.5\n"
+      "    Section: GPU Speed Of Light Throughput\n"
+      "    ----------------------- ----------- ------------\n"
+      "    Metric Name             Metric Unit Metric Value\n"
+      "    ----------------------- ----------- ------------\n"
+      "    SM Frequency                    Ghz         1.38\n"
+      "    Duration                         ms         1.66\n"
+      "    Memory Throughput                 %        97.25\n"
+      "    ----------------------- ----------- ------------\n"
+      "\n"
+      "    Section: Memory Workload Analysis\n"
+      "    ---------------------------- ----------- ------------\n"
+      "    Metric Name                  Metric Unit Metric Value\n"
+      "    ---------------------------- ----------- ------------\n"
+      "    Memory Throughput                Gbyte/s       200.00\n"
+      "    ---------------------------- ----------- ------------\n");
+  ASSERT_EQ(p.kernels.size(), 1U);
+  EXPECT_EQ(p.kernels[0].name, "saxpy(float, int)");
+  EXPECT_EQ(p.kernels[0].grid, (Dim3{1024, 1, 1}));
+  EXPECT_EQ(p.device.isa, "7.5");
+  const auto run = evaluate(p, {});
+  ASSERT_TRUE(run);
+  EXPECT_DOUBLE_EQ(run->kernels[0].time->base(), 1.66e-3);
+  EXPECT_DOUBLE_EQ(run->kernels[0].bytes[2]->base(), 200e9 * 1.66e-3);
+}
+
+TEST(NcuErrors, SayWhereAndWhat) {
+  EXPECT_EQ(failure(kLong + row(0, "k", "dram__bytes.sum", "byte", "many")),
+            "error: x.csv:2: \"many\" is not a number for dram__bytes.sum\n");
+  EXPECT_EQ(failure(kLong + row(0, "k", "dram__bytes.sum", "furlong", "1")),
+            "error: x.csv:2: the unit \"furlong\" of dram__bytes.sum is not known\n"
+            "hint: export with --print-units base\n");
+  EXPECT_EQ(failure(kLong + "\"0\",\"7\",\"app\",\"host\",\"k\n"),
+            "error: x.csv:2: a quoted field is never closed\n"
+            "hint: the export was cut; run it again\n");
+  EXPECT_EQ(failure(kLong + "\"0\",\"7\",\"app\",\"host\"\n"),
+            "error: x.csv:2: the row ends after 4 fields, the header has 15\n"
+            "hint: the export was cut; run it again\n");
+  EXPECT_EQ(failure(kLong + row(0, "k", "dram__bytes.sum", "byte", "1,000,000") +
+                    row(1, "k", "dram__bytes.sum", "byte", "9,00")),
+            "error: x.csv:3: \"9,00\" contradicts the decimal mark of the values before it\n"
+            "hint: export again with LC_ALL=C, or do not join files of different locales\n");
+  EXPECT_EQ(failure("==PROF== Connected to process 7\n==PROF== Disconnected\n"),
+            "error: x.csv: there is no table of kernels in this file\n"
+            "hint: export with: ncu --csv --page raw --print-units base -i FILE.ncu-rep\n");
+  EXPECT_EQ(failure("  \n"), "error: x.csv: the file is empty\n");
+  EXPECT_NE(failure("hello world\n").find("this is not a profiler export that is known here"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace rooftile::profile
