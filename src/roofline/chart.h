@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measured kernels under roofs: the value behind every roofline view.
+//   GFLOP/s <= min(peak, bandwidth(level) * AI(level)),  AI(level) = FLOPs / bytes(level)  [Yang20]
+// Stated as times, so that kernels of mixed precision and kernels without FLOPs have a roof too:
+//   bound = max over precisions p of FLOPs_p / peak_p  and over levels l of bytes_l / bandwidth_l
+//   limiter = where the maximum is, fraction of roof = bound / measured time
+// Pipes are taken as fully overlapped, so the bound is never too high. Kernels with zero FLOPs have
+// no place on logarithmic axes and are counted apart (zero-AI census).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "profile/kernel_record.h"
+#include "roofline/roofs.h"
+
+namespace rooftile::roofline {
+
+/// The terms of the bound of one kernel, all launches together.
+struct BoundTerms {
+  std::optional<Seconds> compute;               ///< of the slowest pipe
+  std::string compute_roof;                     ///< "fp16_tensor"; empty without a roof
+  std::array<std::optional<Seconds>, 3> level;  ///< indexed by hardware::MemoryLevel
+  Seconds launch;                               ///< launches times the overhead
+};
+
+struct Point {
+  profile::KernelRecord record;
+  std::string short_name;
+  std::string phase;                                     ///< label of the run
+  double time_fraction = 0.0;                            ///< of the whole chart's time
+  std::array<std::optional<FlopsPerByte>, 3> intensity;  ///< indexed by hardware::MemoryLevel
+  std::optional<FlopsPerSecond> rate;
+  BoundTerms terms;
+  std::optional<Seconds> bound;            ///< without the launch overhead
+  std::string limiter;                     ///< "compute", "l1", "l2", "dram"; empty: unknown
+  std::optional<double> fraction_of_roof;  ///< bound / time
+  bool launch_bound = false;               ///< most of the time is launch overhead
+};
+
+struct Census {
+  std::int64_t kernels = 0, launches = 0;
+  double launch_fraction = 0.0, time_fraction = 0.0;
+};
+
+/// Sums over kernels; intensities are ratios of sums, not means of ratios.
+struct Total {
+  std::int64_t kernels = 0, launches = 0;
+  Seconds time, short_time;
+  bool timed = false;  ///< false: no kernel has a time, and `time` says nothing
+  std::int64_t short_launches = 0;
+  std::optional<Flops> flops, tensor_flops;
+  std::array<std::optional<Bytes>, 3> bytes;
+  Seconds tensor_time;  ///< of kernels that use the matrix units
+  Census zero_ai;
+
+  [[nodiscard]] std::optional<FlopsPerByte> intensity(hardware::MemoryLevel level) const;
+  [[nodiscard]] std::optional<FlopsPerSecond> rate() const;
+};
+
+struct Phase {
+  std::string label;
+  std::vector<std::string> files;
+  Total total;
+};
+
+/// Two runs side by side, the largest difference of time first.
+struct Difference {
+  std::string name, short_name;
+  std::optional<profile::KernelRecord> first, second;
+  Seconds delta;  ///< second minus first
+};
+
+struct Comparison {
+  std::string first, second;
+  std::vector<Difference> kernels;
+  std::vector<Difference> classes;  ///< tensor, vector, zero-AI, uncounted
+};
+
+struct Chart {
+  std::string title;
+  Roofs roofs;
+  Seconds launch_overhead;
+  std::vector<Point> points;  ///< by time, longest first
+  Total total;
+  std::vector<Phase> phases;
+  std::optional<Comparison> comparison;
+  std::vector<profile::FormulaUse> formulas;
+  std::vector<profile::Warning> warnings;
+  bool binary_units = false;  ///< GFLOP/s divided by 2^30, as the authors' tables
+};
+
+struct ChartOptions {
+  /// Per launch; 4.2 us was measured on V100 [time-based Roofline, arXiv 2009.04598].
+  Seconds launch_overhead = Seconds::from_base(4.2e-6);
+  bool group_by_phase = false;  ///< one point per run instead of one per kernel
+  bool compare = false;         ///< exactly two runs: fill Chart::comparison
+  bool binary_units = false;
+  double above_roof_tolerance = 0.05;
+};
+
+/// One run with its files, for the phases.
+struct NamedRun {
+  profile::Run run;
+  std::vector<std::string> files;
+};
+
+Chart make_chart(std::vector<NamedRun> runs, const Roofs& roofs, const ChartOptions& options);
+
+/// All kernels as one record.
+profile::KernelRecord sum_records(const std::vector<profile::KernelRecord>& records,
+                                  std::string name);
+
+/// "void at::native::vectorized_elementwise_kernel<4, at::native::add_kernel(...)...>(...)" ->
+/// "vectorized_elementwise_kernel<add_kernel>"
+std::string short_kernel_name(std::string_view full);
+
+/// Named warnings about the chart: points above their roof, bytes in the wrong order, clocks,
+/// launch-bound populations, precisions without a roof.
+std::vector<profile::Warning> check(const Chart& chart, const ChartOptions& options);
+
+}  // namespace rooftile::roofline

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/text.h"
+#include "roofline/chart.h"
+
+namespace rooftile::roofline {
+
+namespace {
+
+using hardware::MemoryLevel;
+using profile::Warning;
+
+constexpr double kByteTolerance = 0.05;   ///< counters of different passes differ by this much
+constexpr double kClockTolerance = 0.02;  ///< roofs scale with the clock
+constexpr double kManyShort = 0.5;        ///< of the launches, or ...
+constexpr double kMuchShortTime = 0.1;    ///< ... of the time in launches below the limit
+
+void above_roof(const Chart& chart, double tolerance, std::vector<Warning>& warnings) {
+  std::vector<const Point*> above;
+  for (const Point& point : chart.points) {
+    if (point.fraction_of_roof && *point.fraction_of_roof > 1.0 + tolerance)
+      above.push_back(&point);
+  }
+  if (above.empty()) return;
+  const Point& worst = **std::max_element(
+      above.begin(), above.end(),
+      [](const auto* a, const auto* b) { return *a->fraction_of_roof < *b->fraction_of_roof; });
+  const std::string roof = worst.limiter == "compute" ? worst.terms.compute_roof : worst.limiter;
+  warnings.push_back(
+      {"above-roof",
+       fmt::format(
+           "{} kernels are more than {:.0f} % above their roof, worst {} at {:.2f} x the {} "
+           "roof: the roof is too low, the clocks differ, or a counter means something else",
+           above.size(), tolerance * 100, worst.short_name, *worst.fraction_of_roof, roof)});
+}
+
+/// Each level should see at least the traffic of the level below it.
+void byte_order(const Chart& chart, MemoryLevel upper, MemoryLevel lower,
+                std::vector<Warning>& warnings) {
+  std::int64_t count = 0;
+  double share = 0.0;
+  for (const Point& point : chart.points) {
+    const auto above = point.record.bytes_at(upper), below = point.record.bytes_at(lower);
+    if (!above || !below || !(above->base() * (1.0 + kByteTolerance) < below->base())) continue;
+    count += 1;
+    share += point.time_fraction;
+  }
+  if (count == 0) return;
+  warnings.push_back(
+      {"byte-order", fmt::format("{} kernels ({:.1f} % of the time) move fewer bytes at {} than at "
+                                 "{}: write-backs, instruction fetches or flushed caches, or the "
+                                 "counters of these levels are not comparable",
+                                 count, share * 100, name_of(upper), name_of(lower))});
+}
+
+void clock_mismatch(const Chart& chart, std::vector<Warning>& warnings) {
+  if (!chart.roofs.clock) return;
+  double weighted = 0.0, time = 0.0;
+  for (const Point& point : chart.points) {
+    if (!point.record.clock || !point.record.time) continue;
+    weighted += point.record.clock->base() * point.record.time->base();
+    time += point.record.time->base();
+  }
+  if (!(time > 0.0)) return;
+  const double measured = weighted / time, roof = chart.roofs.clock->base();
+  if (std::abs(measured / roof - 1.0) <= kClockTolerance) return;
+  warnings.push_back(
+      {"clock-mismatch",
+       fmt::format(
+           "the kernels ran at {:.0f} MHz, the compute roofs hold for {:.0f} MHz ({:+.1f} %): "
+           "profilers lock the clock (ncu --clock-control none keeps it free)",
+           measured * 1e-6, roof * 1e-6, (measured / roof - 1.0) * 100)});
+}
+
+void launch_bound(const Chart& chart, std::vector<Warning>& warnings) {
+  const Total& total = chart.total;
+  if (total.launches == 0 || total.short_launches == 0 || !(total.time.base() > 0.0)) return;
+  const double launches =
+      static_cast<double>(total.short_launches) / static_cast<double>(total.launches);
+  const double time = total.short_time / total.time;
+  if (launches < kManyShort && time < kMuchShortTime) return;
+  warnings.push_back(
+      {"launch-bound", fmt::format("{} of {} launches ({:.1f} %) last less than 10 us; they take "
+                                   "{:.1f} % of the time, and launching them costs about {}",
+                                   total.short_launches, total.launches, launches * 100, time * 100,
+                                   format_time(static_cast<double>(total.short_launches) *
+                                               chart.launch_overhead))});
+}
+
+void without_roof(const Chart& chart, std::vector<Warning>& warnings) {
+  if (chart.roofs.memory.empty() && chart.roofs.compute.empty()) {
+    if (chart.points.empty()) return;
+    warnings.push_back({"no-roofs",
+                        "no roofs: the exports hold none and do not name a GPU of the catalogue; "
+                        "state it with --gpu or --machine"});
+    return;
+  }
+  std::set<std::string> lacking;
+  for (const Point& point : chart.points) {
+    for (const auto& [key, flops] : point.record.flops_by) {
+      if (flops.base() > 0.0 && !chart.roofs.rate(key)) lacking.insert(name_of(key));
+    }
+    for (const MemoryLevel level : {MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram}) {
+      if (point.record.bytes_at(level) && !chart.roofs.bandwidth(level)) {
+        lacking.insert(std::string(name_of(level)));
+      }
+    }
+  }
+  if (lacking.empty()) return;
+  warnings.push_back({"no-roof", fmt::format("measured, but without a roof on this machine: {}",
+                                             fmt::join(lacking, ", "))});
+}
+
+}  // namespace
+
+std::vector<Warning> check(const Chart& chart, const ChartOptions& options) {
+  std::vector<Warning> warnings;
+  without_roof(chart, warnings);
+  above_roof(chart, options.above_roof_tolerance, warnings);
+  byte_order(chart, MemoryLevel::L1, MemoryLevel::L2, warnings);
+  byte_order(chart, MemoryLevel::L2, MemoryLevel::Dram, warnings);
+  clock_mismatch(chart, warnings);
+  launch_bound(chart, warnings);
+  return warnings;
+}
+
+}  // namespace rooftile::roofline

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "roofline/chart.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "profile/evaluate.h"
+#include "profile/importer.h"
+#include "shared_data.h"
+
+namespace rooftile::roofline {
+namespace {
+
+using hardware::MemoryLevel;
+using hardware::Pipe;
+using hardware::RateKey;
+using profile::KernelRecord;
+
+constexpr RateKey kFp32{DType::Fp32, Pipe::Vector};
+constexpr RateKey kTensor{DType::Fp16, Pipe::Tensor};
+
+/// 1 TB/s DRAM, 4 TB/s L2, 10 TFLOP/s FP32, 100 TFLOP/s tensor, 1.5 GHz.
+Roofs roofs() {
+  Roofs r;
+  r.memory = {{"l2", MemoryLevel::L2, 4000_GBps, "measured (x)"},
+              {"dram", MemoryLevel::Dram, 1000_GBps, "measured (x)"}};
+  r.compute = {{kFp32, 10.0_TFLOPps, "measured (x)"}, {kTensor, 100.0_TFLOPps, "measured (x)"}};
+  r.clock = 1500_MHz;
+  return r;
+}
+
+KernelRecord kernel(std::string name, double ms, double gflop, double dram_gb) {
+  KernelRecord k;
+  k.name = std::move(name);
+  k.launches = 10;
+  k.time = from_ms(ms);
+  k.flops = Flops::from_base(gflop * 1e9);
+  k.flops_by[kFp32] = *k.flops;
+  k.bytes[2] = Bytes::from_base(dram_gb * 1e9);
+  k.bytes[1] = 2 * *k.bytes[2];
+  k.clock = 1500_MHz;
+  return k;
+}
+
+Chart chart_of(std::vector<KernelRecord> kernels) {
+  NamedRun run;
+  run.run.label = "run";
+  run.run.kernels = std::move(kernels);
+  return make_chart({run}, roofs(), {});
+}
+
+bool warns(const Chart& chart, std::string_view name) {
+  return std::any_of(chart.warnings.begin(), chart.warnings.end(),
+                     [name](const profile::Warning& w) { return w.name == name; });
+}
+
+TEST(Chart, BoundLimiterAndFraction) {
+  // 10 GFLOP at 10 TFLOP/s = 1 ms; 0.5 GB at 1 TB/s = 0.5 ms; 1 GB at 4 TB/s = 0.25 ms; took 2 ms
+  const Chart chart = chart_of({kernel("a", 2.0, 10.0, 0.5)});
+  const Point& p = chart.points.at(0);
+  EXPECT_DOUBLE_EQ(to_ms(*p.bound), 1.0);
+  EXPECT_EQ(p.limiter, "compute");
+  EXPECT_EQ(p.terms.compute_roof, "fp32");
+  EXPECT_DOUBLE_EQ(*p.fraction_of_roof, 0.5);
+  EXPECT_DOUBLE_EQ(p.intensity[2]->base(), 20.0);
+  EXPECT_DOUBLE_EQ(p.intensity[1]->base(), 10.0);
+  EXPECT_FALSE(p.intensity[0]);
+  EXPECT_DOUBLE_EQ(p.rate->base(), 5e12);
+}
+
+TEST(Chart, MixedPrecisionsBoundEachPipe) {
+  // 10 GFLOP fp32 = 1 ms, 300 GFLOP tensor = 3 ms: the tensor pipe is the limit
+  KernelRecord k = kernel("a", 6.0, 10.0, 0.5);
+  k.flops_by[kTensor] = Flops::from_base(300e9);
+  k.flops = Flops::from_base(310e9);
+  const Chart chart = chart_of({k});
+  EXPECT_DOUBLE_EQ(to_ms(*chart.points[0].bound), 3.0);
+  EXPECT_EQ(chart.points[0].terms.compute_roof, "fp16_tensor");
+  EXPECT_DOUBLE_EQ(chart.total.tensor_time / chart.total.time, 1.0);
+}
+
+TEST(Chart, ZeroAiIsCountedAndBoundByMemory) {
+  const Chart chart = chart_of({kernel("a", 3.0, 10.0, 0.5), kernel("copy", 1.0, 0.0, 0.9)});
+  EXPECT_EQ(chart.total.zero_ai.kernels, 1);
+  EXPECT_EQ(chart.total.zero_ai.launches, 10);
+  EXPECT_DOUBLE_EQ(chart.total.zero_ai.launch_fraction, 0.5);
+  EXPECT_DOUBLE_EQ(chart.total.zero_ai.time_fraction, 0.25);
+  const Point& copy = chart.points.at(1);
+  EXPECT_EQ(copy.limiter, "dram");
+  EXPECT_DOUBLE_EQ(*copy.fraction_of_roof, 0.9);
+}
+
+TEST(Chart, TotalIntensityIsARatioOfSums) {
+  const Chart chart = chart_of({kernel("a", 1.0, 10.0, 1.0), kernel("b", 1.0, 2.0, 2.0)});
+  EXPECT_DOUBLE_EQ(chart.total.intensity(MemoryLevel::Dram)->base(), 4.0);  // 12 / 3
+}
+
+TEST(Checks, NamedWarnings) {
+  EXPECT_FALSE(warns(chart_of({kernel("a", 2.0, 10.0, 0.5)}), "above-roof"));
+  EXPECT_TRUE(warns(chart_of({kernel("a", 0.9, 10.0, 0.5)}), "above-roof"));  // bound is 1 ms
+  KernelRecord inverted = kernel("a", 2.0, 10.0, 0.5);
+  inverted.bytes[1] = Bytes::from_base(0.4e9);
+  EXPECT_TRUE(warns(chart_of({inverted}), "byte-order"));
+  KernelRecord slow = kernel("a", 2.0, 10.0, 0.5);
+  slow.clock = 1300_MHz;
+  EXPECT_TRUE(warns(chart_of({slow}), "clock-mismatch"));
+  KernelRecord shorts = kernel("a", 0.05, 0.1, 0.01);
+  shorts.short_launches = 10;
+  shorts.short_time = *shorts.time;
+  EXPECT_TRUE(warns(chart_of({shorts}), "launch-bound"));
+  KernelRecord half = kernel("a", 2.0, 10.0, 0.5);
+  half.flops_by[{DType::Fp16, Pipe::Vector}] = Flops::from_base(1e9);
+  EXPECT_TRUE(warns(chart_of({half}), "no-roof"));
+  const Chart clean = chart_of({kernel("a", 2.0, 10.0, 0.5)});
+  EXPECT_TRUE(clean.warnings.empty()) << clean.warnings[0].message;
+}
+
+TEST(Comparison, RanksByDifferenceOfTime) {
+  NamedRun first, second;
+  first.run.kernels = {kernel("a", 5.0, 10.0, 0.5), kernel("b", 1.0, 1.0, 0.1)};
+  second.run.kernels = {kernel("a", 2.0, 10.0, 0.5), kernel("c", 2.0, 0.0, 0.1)};
+  ChartOptions options;
+  options.compare = true;
+  const Chart chart = make_chart({first, second}, roofs(), options);
+  ASSERT_TRUE(chart.comparison);
+  ASSERT_EQ(chart.comparison->kernels.size(), 3U);
+  EXPECT_EQ(chart.comparison->kernels[0].name, "a");
+  EXPECT_DOUBLE_EQ(to_ms(chart.comparison->kernels[0].delta), -3.0);
+  EXPECT_EQ(chart.comparison->kernels[1].name, "c");
+  EXPECT_FALSE(chart.comparison->kernels[1].first);
+}
+
+TEST(ShortName, KeepsWhatTellsKernelsApart) {
+  EXPECT_EQ(short_kernel_name("saxpy(int, float*)"), "saxpy");
+  EXPECT_EQ(short_kernel_name("void unnamed>::gemm_tiled_kernel<32>(const float *)"),
+            "gemm_tiled_kernel<32>");
+  EXPECT_EQ(
+      short_kernel_name("void at::native::modern::vectorized_elementwise_kernel<4, at::native::add_"
+                        "kernel_cuda(at::TensorIterator&, c10::Scalar)::{lambda()#1}, "
+                        "at::detail::Array<char*, 2> >(int, int)"),
+      "vectorized_elementwise_kernel<add_kernel_cuda>");
+  EXPECT_EQ(short_kernel_name("volta_fp16_s884cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc"),
+            "volta_fp16_s884cudnn_fp16_256.._ldg8_relu_f2f_exp_small_nhwc");
+  EXPECT_EQ(short_kernel_name(""), "");
+}
+
+/// G6: the three try files of one ERT configuration give its published summary.
+TEST(Roofs, ErtSweepGivesThePublishedLevels) {
+  if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
+  profile::RawProfile all;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(rooftile::testing::shared_data() / "profiles")) {
+    if (entry.path().string().find("__try.00") == std::string::npos) continue;
+    auto one = profile::import_file(entry.path().string());
+    ASSERT_TRUE(one) << to_string(one.error());
+    all = merge(std::move(all), *one);
+  }
+  const Roofs roofs = roofs_of(all.roofs, all.sweep);
+  ASSERT_EQ(roofs.memory.size(), 4U);
+  EXPECT_NEAR(roofs.memory[0].bandwidth.base() * 1e-9, 991.11, 0.005);
+  EXPECT_NEAR(roofs.memory[1].bandwidth.base() * 1e-9, 541.26, 0.005);
+  EXPECT_NEAR(roofs.memory[2].bandwidth.base() * 1e-9, 298.56, 0.005);
+  EXPECT_NEAR(roofs.memory[3].bandwidth.base() * 1e-9, 66.14, 0.005);
+  EXPECT_EQ(roofs.memory[3].level, MemoryLevel::Dram);
+  EXPECT_NEAR(roofs.compute[0].rate.base() * 1e-9, 62.18, 0.005);
+}
+
+}  // namespace
+}  // namespace rooftile::roofline
