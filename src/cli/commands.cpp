@@ -14,7 +14,7 @@ namespace rooftile::cli {
 
 namespace {
 
-constexpr std::array kCommands{add_predict,      add_compare, add_kernel,
+constexpr std::array kCommands{add_predict,      add_compare, add_kernel, add_roofline,
                                add_characterize, add_gpus,    add_models};
 
 constexpr const char* kDescription =
@@ -28,6 +28,7 @@ constexpr const char* kExamples =
     "  rooftile compare llama3-8b --gpus a100-sxm-80gb,h100-sxm,mi300x --phase decode --dtype "
     "bf16\n"
     "  rooftile kernel gemm --m 4096 --n 4096 --k 4096 --gpu l4 --dtype bf16\n"
+    "  rooftile roofline profile.csv\n"
     "  rooftile gpus h100-sxm\n"
     "\nExit codes: 0 ok, 1 bad input, 2 usage, 3 unsupported content, 70 internal error.\n";
 

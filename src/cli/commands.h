@@ -11,6 +11,7 @@ namespace rooftile::cli {
 void add_predict(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_kernel(CLI::App& app, Context& context);
+void add_roofline(CLI::App& app, Context& context);
 void add_gpus(CLI::App& app, Context& context);
 void add_models(CLI::App& app, Context& context);
 void add_characterize(CLI::App& app, Context& context);

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/text.h"
+#include "hardware/load.h"
+#include "hardware/machine.h"
+#include "profile/evaluate.h"
+#include "profile/importer.h"
+
+namespace rooftile::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using profile::RawProfile;
+
+struct NamedProfile {
+  std::string label;
+  bool fixed = false;  ///< the label was given; only files with the same one may join
+  RawProfile profile;
+};
+
+/// "forward=fw.csv" -> label and path; a file that exists under the whole name has no label.
+std::pair<std::string, std::string> split_label(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::error_code ignored;
+  if (equals == std::string::npos || equals == 0 || fs::exists(text, ignored) ||
+      text.find('/') < equals) {
+    return {"", text};
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::string file_stem(const std::string& path) {
+  return path == "-" || path == "<stdin>" ? "stdin" : fs::path(path).filename().string();
+}
+
+/// What the names of a run's files have in common, or the first name.
+std::string common_name(const std::vector<std::string>& files) {
+  std::string prefix = file_stem(files.front());
+  for (const std::string& file : files) {
+    const std::string name = file_stem(file);
+    std::size_t n = 0;
+    while (n < std::min(prefix.size(), name.size()) && prefix[n] == name[n]) ++n;
+    prefix.resize(n);
+  }
+  while (!prefix.empty() &&
+         std::string_view("._- ").find(prefix.back()) != std::string_view::npos) {
+    prefix.pop_back();
+  }
+  return prefix.empty() ? file_stem(files.front()) : prefix;
+}
+
+Result<std::vector<std::string>> files_of(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector{path};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  if (error) return bad_input(path, "cannot be listed: " + error.message());
+  if (files.empty()) return bad_input(path, "the folder holds no files");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Adds an export to the run with the same label, or to the one that it completes best.
+void assign(std::vector<NamedProfile>& runs, RawProfile profile, const std::string& label) {
+  NamedProfile* home = nullptr;
+  double best = 0.0;
+  for (NamedProfile& run : runs) {
+    const double score = !label.empty() ? (run.label == label ? 1.0 : 0.0)
+                         : run.fixed    ? 0.0
+                                        : affinity(run.profile, profile);
+    if (!(score > best)) continue;
+    best = score;
+    home = &run;
+  }
+  if (home != nullptr) {
+    home->profile = merge(std::move(home->profile), profile);
+  } else {
+    runs.push_back({.label = label, .fixed = !label.empty(), .profile = std::move(profile)});
+  }
+}
+
+/// Runs without a label are called after their files, without what all of them share.
+void name_runs(std::vector<NamedProfile>& runs) {
+  std::vector<std::string*> unnamed;
+  for (NamedProfile& run : runs) {
+    if (!run.label.empty()) continue;
+    run.label = common_name(run.profile.files);
+    unnamed.push_back(&run.label);
+  }
+  if (unnamed.size() < 2) return;
+  std::size_t shared = unnamed.front()->size();
+  for (const std::string* label : unnamed) {
+    std::size_t n = 0;
+    while (n < std::min(shared, label->size()) && (*label)[n] == (*unnamed.front())[n]) ++n;
+    shared = n;
+  }
+  while (shared > 0 &&
+         std::string_view("._- ").find((*unnamed.front())[shared - 1]) == std::string_view::npos) {
+    --shared;  // whole words only
+  }
+  const bool distinct = std::all_of(unnamed.begin(), unnamed.end(),
+                                    [shared](const std::string* l) { return l->size() > shared; });
+  if (!distinct) return;
+  for (std::string* label : unnamed) label->erase(0, shared);
+}
+
+/// Reads all exports; machine descriptions (no kernels) are collected in `machine`.
+Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& exports,
+                                            RawProfile& machine) {
+  std::vector<NamedProfile> runs;
+  for (const std::string& text : exports) {
+    const auto [given, path] = split_label(text);
+    ROOFTILE_TRY(const auto files, files_of(path));
+    std::string label = given;
+    if (label.empty() && files.size() > 1) label = fs::path(path).lexically_normal().filename();
+    for (const std::string& file : files) {
+      ROOFTILE_TRY(RawProfile profile, profile::import_file(file));
+      if (profile.kernels.empty()) {
+        machine = merge(std::move(machine), profile);
+      } else {
+        assign(runs, std::move(profile), label);
+      }
+    }
+  }
+  name_runs(runs);
+  return runs;
+}
+
+/// A description beside the exports knows the chip better than what counter names suggest.
+void adopt_device(NamedProfile& run, const RawProfile& machine) {
+  profile::DeviceFacts& device = run.profile.device;
+  if (device.name.empty()) device.name = machine.device.name;
+  const bool amd = device.isa.starts_with("gfx") && machine.device.isa.starts_with("gfx");
+  if (device.isa.empty() || amd) {
+    if (!machine.device.isa.empty()) device.isa = machine.device.isa;
+  }
+}
+
+/// The catalogue's machine: the one asked for, or the one that the export names.
+Result<std::optional<hardware::Machine>> catalogue_machine(const RooflineRequest& request,
+                                                           const std::string& device,
+                                                           const Catalog& catalog) {
+  if (!request.gpu.empty()) {
+    ROOFTILE_TRY(hardware::Machine machine,
+                 hardware::load_machine(catalog, request.gpu, std::nullopt));
+    return std::optional(std::move(machine));
+  }
+  if (device.empty()) return std::nullopt;
+  auto machine = hardware::load_machine(catalog, device, std::nullopt);
+  if (!machine) return std::nullopt;  // not in the catalogue; the chart says that roofs are missing
+  return std::optional(*std::move(machine));
+}
+
+/// Roofs of --machine: our own JSON, or anything the importers know that holds roofs.
+Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog) {
+  auto machine = hardware::load_machine(catalog, request.gpu, request.machine);
+  if (machine) return roofline::roofs_of(*machine);
+  const auto profile = profile::import_file(*request.machine);
+  if (!profile || (profile->roofs.empty() && profile->sweep.empty())) {
+    return tl::unexpected(machine.error());
+  }
+  return roofline::roofs_of(profile->roofs, profile->sweep);
+}
+
+std::optional<Hertz> mean_clock(const std::vector<roofline::NamedRun>& runs) {
+  double weighted = 0.0, time = 0.0;
+  for (const auto& named : runs) {
+    for (const auto& kernel : named.run.kernels) {
+      if (!kernel.clock || !kernel.time) continue;
+      weighted += kernel.clock->base() * kernel.time->base();
+      time += kernel.time->base();
+    }
+  }
+  if (!(time > 0.0)) return std::nullopt;
+  return Hertz::from_base(weighted / time);
+}
+
+Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catalog& catalog,
+                                     const std::vector<roofline::NamedRun>& runs,
+                                     const std::optional<hardware::Machine>& machine,
+                                     const RawProfile& described) {
+  roofline::Roofs roofs;
+  if (request.machine) {
+    ROOFTILE_TRY(roofs, machine_roofs(request, catalog));
+  }
+  roofs = prefer(std::move(roofs), roofline::roofs_of(described.roofs, described.sweep));
+  if (request.gpu.empty()) {  // a GPU that was asked for is wanted instead of the export's own
+    for (const auto& named : runs) {
+      roofs =
+          prefer(std::move(roofs), roofline::roofs_of(named.run.export_roofs, mean_clock(runs)));
+    }
+  }
+  if (machine) roofs = prefer(std::move(roofs), roofline::roofs_of(*machine));
+  return roofs;
+}
+
+Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& runs) {
+  if (request.subtract.empty()) return {};
+  if (runs.size() != 1) {
+    return usage_error(fmt::format("--subtract needs one run to subtract from, but the exports are "
+                                   "{} runs",
+                                   runs.size()),
+                       "give the files of one run, or join them with the same label: all=a.csv "
+                       "all=b.csv");
+  }
+  RawProfile ignored;
+  ROOFTILE_TRY(const auto parts, load_runs(request.subtract, ignored));
+  for (const NamedProfile& part : parts) {
+    ROOFTILE_TRY(runs.front().profile, subtract(runs.front().profile, part.profile));
+    runs.front().label += " minus " + part.label;
+  }
+  return {};
+}
+
+/// Without roofs: which GPUs of the catalogue the export could be of.
+Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Chart& chart) {
+  for (profile::Warning& warning : chart.warnings) {
+    if (warning.name != "no-roofs" || isa.empty()) continue;
+    ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
+    std::string list;
+    for (const hardware::GpuSpec& gpu : gpus) {
+      if (gpu.isa == isa) list += (list.empty() ? "" : ", ") + gpu.id;
+    }
+    if (!list.empty()) warning.message += fmt::format(" (with {}: {})", isa, list);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& catalog) {
+  RawProfile described;
+  ROOFTILE_TRY(auto profiles, load_runs(request.exports, described));
+  ROOFTILE_CHECK(subtract_runs(request, profiles));
+  if (request.compare && profiles.size() != 2) {
+    return usage_error(fmt::format("--compare needs two runs, the exports are {}", profiles.size()),
+                       "label them: first=a.csv second=b.csv");
+  }
+  std::string device = described.device.name;
+  for (NamedProfile& run : profiles) {
+    adopt_device(run, described);
+    if (device.empty()) device = run.profile.device.name;
+  }
+  ROOFTILE_TRY(const auto machine, catalogue_machine(request, device, catalog));
+  const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
+                                            .mean_clock = request.nersc,
+                                            .short_launch = Seconds::from_base(10e-6)};
+  std::vector<roofline::NamedRun> runs;
+  for (const NamedProfile& named : profiles) {
+    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation));
+    run.label = named.label;
+    runs.push_back({.run = std::move(run), .files = named.profile.files});
+  }
+  ROOFTILE_TRY(const roofline::Roofs roofs,
+               choose_roofs(request, catalog, runs, machine, described));
+  roofline::ChartOptions options;
+  options.group_by_phase = request.group_by_phase;
+  options.compare = request.compare;
+  options.binary_units = request.nersc;
+  std::string title;
+  for (const auto& named : runs) title += (title.empty() ? "" : ", ") + named.run.label;
+  if (title.empty()) title = described.files.empty() ? "machine" : common_name(described.files);
+  roofline::Chart chart = make_chart(std::move(runs), roofs, options);
+  std::string isa;
+  for (const NamedProfile& named : profiles) {
+    if (isa.empty()) isa = named.profile.device.isa;
+  }
+  ROOFTILE_CHECK(suggest_gpus(catalog, isa, chart));
+  chart.title = title + (device.empty() ? "" : " on " + device);
+  return chart;
+}
+
+}  // namespace rooftile::app

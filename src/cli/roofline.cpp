@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile roofline EXPORT...: measured kernels under the roofs of their machine.
+#include <memory>
+
+#include "app/roofline.h"
+#include "cli/commands.h"
+#include "report/roofline_view.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct RooflineOptions {
+  app::RooflineRequest request;
+  std::string machine, group_by = "kernel", compat = "none";
+  bool time_based = false;
+  int top = 20;
+  Output output;
+};
+
+Status run_roofline(RooflineOptions options, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  if (!options.machine.empty()) options.request.machine = options.machine;
+  options.request.group_by_phase = options.group_by == "phase";
+  options.request.nersc = options.compat == "nersc";
+  ROOFTILE_TRY(const roofline::Chart chart, app::roofline(options.request, catalog));
+  const Output& output = options.output;
+  if (output.format == "json") return emit(output, report::roofline_to_json(chart));
+  if (output.format == "csv") return emit(output, report::roofline_to_csv(chart));
+  const Terminal screen = terminal();
+  const report::TextOptions text{
+      .color = screen.color && output.file.empty(), .width = screen.width, .top = options.top};
+  return emit(output, options.time_based ? report::roofline_times_to_text(chart, text)
+                                         : report::roofline_to_text(chart, text));
+}
+
+}  // namespace
+
+void add_roofline(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RooflineOptions>();
+  CLI::App* command =
+      app.add_subcommand("roofline", "profiler exports under the roofs of their machine");
+  app::RooflineRequest& request = options->request;
+  command
+      ->add_option("exports", request.exports,
+                   "files, folders (one run each) or label=file; '-' is standard input")
+      ->required();
+  command->add_option("--gpu", request.gpu, "roofs of this GPU: catalogue name or JSON file");
+  command->add_option("--machine", options->machine,
+                      "measured roofs: machine JSON, ERT result or table of peaks");
+  command->add_option("--subtract", request.subtract,
+                      "exports of a run whose launches are taken off (backward = both - forward)");
+  command->add_option("--group-by", options->group_by, "one row per kernel or per phase (run)")
+      ->check(CLI::IsMember({"kernel", "phase"}))
+      ->capture_default_str();
+  command->add_flag("--compare", request.compare, "two runs side by side, differences ranked");
+  command->add_flag("--time-based", options->time_based,
+                    "times that FLOPs, bytes and launches need, beside the measured one");
+  command
+      ->add_option("--compat", options->compat,
+                   "nersc: total cycles over the mean clock and GFLOP/s of 2^30, as the published "
+                   "tables")
+      ->check(CLI::IsMember({"none", "nersc"}))
+      ->capture_default_str();
+  command->add_option("--top", options->top, "kernels in the text report")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  command->footer(
+      "\nReads Nsight Compute (CSV, text, logs), nvprof, rocprof, rocprofv3, rocprof-compute,\n"
+      "Kineto traces (also .gz), LIKWID and ERT; the format is recognised.\n"
+      "\nExamples:\n"
+      "  rooftile roofline profile.csv\n"
+      "  rooftile roofline out.* --gpu v100-sxm2-16gb --format json\n"
+      "  rooftile roofline forward=fw.csv backward=bw.csv --group-by phase\n"
+      "  rooftile roofline O0=o0.csv O1=o1.csv --compare\n");
+  command->callback([options, &context] {
+    run_command(context, [&] { return run_roofline(*options, context); });
+  });
+}
+
+}  // namespace rooftile::cli

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "report/roofline_view.h"
+#include "report/table.h"
+
+namespace rooftile::report {
+
+namespace {
+
+using hardware::MemoryLevel;
+using nlohmann::ordered_json;
+using profile::KernelRecord;
+using roofline::Chart;
+using roofline::Point;
+
+constexpr int kSchema = 1;  // docs/format/roofline.md
+constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
+
+template <typename Q>
+ordered_json number(const std::optional<Q>& value) {
+  if (!value) return nullptr;
+  return value->base();
+}
+ordered_json milliseconds(const std::optional<Seconds>& time) {
+  if (!time) return nullptr;
+  return to_ms(*time);
+}
+
+ordered_json ceilings_json(const Chart& chart) {
+  ordered_json json{{"machine", chart.roofs.machine.empty() ? ordered_json(nullptr)
+                                                            : ordered_json(chart.roofs.machine)},
+                    {"source", chart.roofs.provenance()},
+                    {"clock_mhz", nullptr},
+                    {"launch_overhead_us", to_us(chart.launch_overhead)}};
+  if (chart.roofs.clock) json["clock_mhz"] = chart.roofs.clock->base() * 1e-6;
+  json["bandwidth"] = ordered_json::object();
+  for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
+    json["bandwidth"][roof.name] = {{"gbps", roof.bandwidth.base() * 1e-9},
+                                    {"source", roof.source}};
+  }
+  json["compute"] = ordered_json::object();
+  for (const roofline::ComputeRoof& roof : chart.roofs.compute) {
+    json["compute"][name_of(roof.key)] = {{"gflops", chart_gflops(chart, roof.rate)},
+                                          {"source", roof.source}};
+  }
+  return json;
+}
+
+ordered_json levels_json(const std::array<std::optional<Bytes>, 3>& bytes) {
+  ordered_json json;
+  for (const MemoryLevel level : kLevels) {
+    json[std::string(name_of(level))] = number(bytes[static_cast<std::size_t>(level)]);
+  }
+  return json;
+}
+
+ordered_json record_json(const Chart& chart, const KernelRecord& record) {
+  ordered_json json{{"launches", record.launches},
+                    {"time_ms", milliseconds(record.time)},
+                    {"flops", number(record.flops)},
+                    {"bytes", levels_json(record.bytes)}};
+  json["gflops"] = nullptr;
+  if (record.flops && record.time && record.time->base() > 0.0) {
+    json["gflops"] = chart_gflops(chart, *record.flops / *record.time);
+  }
+  return json;
+}
+
+ordered_json terms_json(const roofline::BoundTerms& terms) {
+  ordered_json json{{"compute_ms", milliseconds(terms.compute)}};
+  for (const MemoryLevel level : kLevels) {
+    json[std::string(name_of(level)) + "_ms"] =
+        milliseconds(terms.level[static_cast<std::size_t>(level)]);
+  }
+  json["launch_ms"] = to_ms(terms.launch);
+  return json;
+}
+
+ordered_json point_json(const Chart& chart, const Point& point) {
+  const KernelRecord& record = point.record;
+  ordered_json json{{"name", record.name},
+                    {"short_name", point.short_name},
+                    {"phase", point.phase},
+                    {"launches", record.launches},
+                    {"time_ms", milliseconds(record.time)},
+                    {"time_fraction", point.time_fraction},
+                    {"flops", number(record.flops)},
+                    {"flops_complete", record.flops_complete}};
+  json["flops_by"] = ordered_json::object();
+  for (const auto& [key, flops] : record.flops_by) json["flops_by"][name_of(key)] = flops.base();
+  json["bytes"] = levels_json(record.bytes);
+  for (const MemoryLevel level : kLevels) {
+    json["intensity"][std::string(name_of(level))] =
+        number(point.intensity[static_cast<std::size_t>(level)]);
+  }
+  json["gflops"] = point.rate ? ordered_json(chart_gflops(chart, *point.rate)) : nullptr;
+  json["limiter"] = point.limiter.empty() ? ordered_json(nullptr) : ordered_json(point.limiter);
+  json["compute_roof"] = point.terms.compute_roof.empty() ? ordered_json(nullptr)
+                                                          : ordered_json(point.terms.compute_roof);
+  json["fraction_of_roof"] =
+      point.fraction_of_roof ? ordered_json(*point.fraction_of_roof) : ordered_json(nullptr);
+  json["bound_ms"] = milliseconds(point.bound);
+  json["terms"] = terms_json(point.terms);
+  json["launch_bound"] = point.launch_bound;
+  json["clock_mhz"] = record.clock ? ordered_json(record.clock->base() * 1e-6) : nullptr;
+  json["grid"] = record.grid ? ordered_json(*record.grid) : nullptr;
+  json["block"] = record.block ? ordered_json(*record.block) : nullptr;
+  return json;
+}
+
+ordered_json census_json(const roofline::Census& census) {
+  return {{"kernels", census.kernels},
+          {"launches", census.launches},
+          {"launch_fraction", census.launch_fraction},
+          {"time_fraction", census.time_fraction}};
+}
+
+ordered_json total_json(const Chart& chart, const roofline::Total& total) {
+  ordered_json json{
+      {"kernels", total.kernels},
+      {"launches", total.launches},
+      {"time_ms", total.timed ? ordered_json(to_ms(total.time)) : ordered_json(nullptr)},
+      {"flops", number(total.flops)},
+      {"tensor_flops", number(total.tensor_flops)},
+      {"tensor_time_ms", to_ms(total.tensor_time)},
+      {"bytes", levels_json(total.bytes)}};
+  for (const MemoryLevel level : kLevels) {
+    json["intensity"][std::string(name_of(level))] = number(total.intensity(level));
+  }
+  const auto rate = total.rate();
+  json["gflops"] = rate ? ordered_json(chart_gflops(chart, *rate)) : nullptr;
+  json["short_launches"] = total.short_launches;
+  json["short_time_ms"] = to_ms(total.short_time);
+  return json;
+}
+
+ordered_json difference_json(const Chart& chart, const roofline::Difference& difference) {
+  const auto side = [&chart](const std::optional<KernelRecord>& record) {
+    return record ? record_json(chart, *record) : ordered_json(nullptr);
+  };
+  return {{"name", difference.name},
+          {"short_name", difference.short_name},
+          {"delta_ms", to_ms(difference.delta)},
+          {"first", side(difference.first)},
+          {"second", side(difference.second)}};
+}
+
+}  // namespace
+
+double chart_gflops(const Chart& chart, FlopsPerSecond rate) {
+  return rate.base() / (chart.binary_units ? 1073741824.0 : 1e9);
+}
+
+std::string roofline_to_json(const Chart& chart) {
+  ordered_json json{{"schema", kSchema},
+                    {"title", chart.title},
+                    {"gflops_unit", chart.binary_units ? "2^30 FLOP/s" : "1e9 FLOP/s"},
+                    {"ceilings", ceilings_json(chart)}};
+  json["kernels"] = ordered_json::array();
+  for (const Point& point : chart.points) json["kernels"].push_back(point_json(chart, point));
+  json["zero_ai"] = census_json(chart.total.zero_ai);
+  json["total"] = total_json(chart, chart.total);
+  json["phases"] = ordered_json::array();
+  for (const roofline::Phase& phase : chart.phases) {
+    ordered_json one{{"phase", phase.label}, {"files", phase.files}};
+    one["total"] = total_json(chart, phase.total);
+    one["zero_ai"] = census_json(phase.total.zero_ai);
+    json["phases"].push_back(std::move(one));
+  }
+  if (chart.comparison) {
+    ordered_json& comparison = json["comparison"];
+    comparison = {{"first", chart.comparison->first}, {"second", chart.comparison->second}};
+    comparison["classes"] = ordered_json::array();
+    for (const auto& one : chart.comparison->classes) {
+      comparison["classes"].push_back(difference_json(chart, one));
+    }
+    comparison["kernels"] = ordered_json::array();
+    for (const auto& one : chart.comparison->kernels) {
+      comparison["kernels"].push_back(difference_json(chart, one));
+    }
+  }
+  json["formulas"] = ordered_json::array();
+  for (const profile::FormulaUse& use : chart.formulas) {
+    json["formulas"].push_back(
+        {{"quantity", use.quantity}, {"formula", use.text}, {"kernels", use.kernels}});
+  }
+  json["warnings"] = ordered_json::array();
+  for (const profile::Warning& warning : chart.warnings) {
+    json["warnings"].push_back(warning.name + ": " + warning.message);
+  }
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rooftile::report

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "report/roofline_view.h"
+#include "report/table.h"
+
+namespace rooftile::report {
+
+namespace {
+
+using hardware::MemoryLevel;
+using roofline::Chart;
+using roofline::Point;
+
+constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
+
+std::string intensity_text(const std::optional<FlopsPerByte>& value) {
+  if (!value) return "-";
+  const double number = value->base();
+  return fmt::format(fmt::runtime(number >= 999.5 && number < 1e6 ? "{:.0f}" : "{:.3g}"), number);
+}
+std::string time_text(const std::optional<Seconds>& time) {
+  return time ? format_ms(to_ms(*time)) : "-";
+}
+std::string percent(double fraction) {
+  return fmt::format("{:.1f}%", fraction * 100);
+}
+
+/// Breaks at spaces and after commas; a word longer than the line stands alone.
+std::string wrapped(const std::string& text, int width, std::string_view indent) {
+  std::string out, line;
+  std::size_t begin = 0;
+  const auto limit = static_cast<std::size_t>(std::max(40, width)) - indent.size();
+  while (begin < text.size()) {
+    std::size_t end = text.find_first_of(" ,", begin);
+    end = end == std::string::npos ? text.size() : end + 1;
+    const std::string word = text.substr(begin, end - begin);
+    if (!line.empty() && line.size() + word.size() > limit) {
+      out += std::string(out.empty() ? "" : indent) + std::string(trim(line)) + "\n";
+      line.clear();
+    }
+    line += word;
+    begin = end;
+  }
+  return out + std::string(out.empty() ? "" : indent) + line + "\n";
+}
+
+std::string roofs_text(const Chart& chart, int width) {
+  if (chart.roofs.memory.empty() && chart.roofs.compute.empty()) return "";
+  std::string text = fmt::format("roofs ({}){}: ", chart.roofs.provenance(),
+                                 chart.roofs.machine.empty() ? "" : " of " + chart.roofs.machine);
+  bool first = true;
+  for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
+    text += fmt::format("{}{} {}", first ? "" : ", ", roof.name, format_rate(roof.bandwidth));
+    first = false;
+  }
+  for (const roofline::ComputeRoof& roof : chart.roofs.compute) {
+    text += fmt::format("{}{} {}", first ? "" : ", ", name_of(roof.key), format_rate(roof.rate));
+    first = false;
+  }
+  return wrapped(text, width, "  ") + "\n";
+}
+
+std::string total_text(const Chart& chart) {
+  const roofline::Total& total = chart.total;
+  std::string text = fmt::format("{} kernels, {} launches", total.kernels, total.launches);
+  if (total.timed) text += ", " + format_ms(to_ms(total.time));
+  if (total.flops) text += ", " + format_flops(*total.flops, 4);
+  if (const auto rate = total.rate()) {
+    text += fmt::format(", {:.5g} {}", chart_gflops(chart, *rate),
+                        chart.binary_units ? "GiFLOP/s" : "GFLOP/s");
+  }
+  text += "\n";
+  std::string levels;
+  for (const MemoryLevel level : kLevels) {
+    if (const auto intensity = total.intensity(level)) {
+      levels +=
+          fmt::format("{}{} {:.4g}", levels.empty() ? "" : ", ", name_of(level), intensity->base());
+    }
+  }
+  if (!levels.empty()) text += "intensity FLOP/byte: " + levels + "\n";
+  const roofline::Census& zero = total.zero_ai;
+  text +=
+      fmt::format("zero-AI: {} kernels, {} launches ({} of launches, {} of time)\n", zero.kernels,
+                  zero.launches, percent(zero.launch_fraction), percent(zero.time_fraction));
+  return text;
+}
+
+/// "72.8/74.8/181": one number per level, "-" where it was not measured.
+std::string intensities(const Point& point) {
+  if (point.record.zero_ai()) return "zero";
+  return fmt::format("{}/{}/{}", intensity_text(point.intensity[0]),
+                     intensity_text(point.intensity[1]), intensity_text(point.intensity[2]));
+}
+
+std::string kernels_text(const Chart& chart, const TextOptions& options) {
+  Table table({{"kernel", Align::Left, true},
+               {"launches", Align::Right, false},
+               {"time", Align::Right, false},
+               {"share", Align::Right, false},
+               {"AI L1/L2/DRAM", Align::Right, false},
+               {chart.binary_units ? "GiFLOP/s" : "GFLOP/s", Align::Right, false},
+               {"limiter", Align::Left, false},
+               {"of roof", Align::Right, false}});
+  const auto shown = std::min<std::size_t>(chart.points.size(),
+                                           static_cast<std::size_t>(std::max(options.top, 1)));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Point& point = chart.points[i];
+    const std::string limiter =
+        point.limiter == "compute" ? point.terms.compute_roof : point.limiter;
+    table.add({point.short_name, std::to_string(point.record.launches),
+               time_text(point.record.time), percent(point.time_fraction), intensities(point),
+               point.rate ? fmt::format("{:.0f}", chart_gflops(chart, *point.rate)) : "-",
+               limiter.empty() ? "-" : limiter,
+               point.fraction_of_roof ? percent(*point.fraction_of_roof) : "-"});
+  }
+  std::string text = table.render(options.width, 0);
+  if (shown < chart.points.size()) {
+    double rest = 0.0;
+    for (std::size_t i = shown; i < chart.points.size(); ++i) rest += chart.points[i].time_fraction;
+    text += fmt::format("and {} more kernels ({} of the time); --top shows more\n",
+                        chart.points.size() - shown, percent(rest));
+  }
+  return text + "\n";
+}
+
+std::string phases_text(const Chart& chart, const TextOptions& options) {
+  if (chart.phases.size() < 2) return "";
+  Table table({{"phase", Align::Left, true},
+               {"kernels", Align::Right, false},
+               {"launches", Align::Right, false},
+               {"time", Align::Right, false},
+               {"zero-AI", Align::Right, false},
+               {"of time", Align::Right, false},
+               {"tensor", Align::Right, false},
+               {"FLOP", Align::Right, false},
+               {"AI DRAM", Align::Right, false}});
+  for (const roofline::Phase& phase : chart.phases) {
+    const roofline::Total& total = phase.total;
+    const double tensor = total.time.base() > 0.0 ? total.tensor_time / total.time : 0.0;
+    table.add(
+        {phase.label, std::to_string(total.kernels), std::to_string(total.launches),
+         format_ms(to_ms(total.time)),
+         fmt::format("{} ({})", total.zero_ai.launches, percent(total.zero_ai.launch_fraction)),
+         percent(total.zero_ai.time_fraction), percent(tensor),
+         total.flops ? format_flops(*total.flops) : "-",
+         intensity_text(total.intensity(MemoryLevel::Dram))});
+  }
+  return table.render(options.width, 0) + "\n";
+}
+
+std::string comparison_text(const Chart& chart, const TextOptions& options) {
+  if (!chart.comparison) return "";
+  const roofline::Comparison& comparison = *chart.comparison;
+  std::string text = fmt::format("difference: {} minus {}\n", comparison.second, comparison.first);
+  Table table({{"kernel", Align::Left, true},
+               {"first", Align::Right, false},
+               {"second", Align::Right, false},
+               {"difference", Align::Right, false},
+               {"launches", Align::Right, false}});
+  const auto add = [&table](const roofline::Difference& one, const std::string& name) {
+    const auto launches = [](const auto& side) {
+      return side ? std::to_string(side->launches) : std::string("-");
+    };
+    table.add({name, one.first ? time_text(one.first->time) : "-",
+               one.second ? time_text(one.second->time) : "-",
+               fmt::format("{:+.4g} ms", to_ms(one.delta)),
+               launches(one.first) + " -> " + launches(one.second)});
+  };
+  for (const auto& one : comparison.classes) add(one, "all " + one.name);
+  const auto shown = std::min<std::size_t>(comparison.kernels.size(),
+                                           static_cast<std::size_t>(std::max(options.top, 1)));
+  for (std::size_t i = 0; i < shown; ++i) {
+    add(comparison.kernels[i], comparison.kernels[i].short_name);
+  }
+  return text + table.render(options.width, 0) + "\n";
+}
+
+std::string notes_text(const Chart& chart, const TextOptions& options) {
+  std::string text = "formulas\n";
+  if (chart.formulas.empty()) text.clear();
+  for (const profile::FormulaUse& use : chart.formulas) {
+    text +=
+        "  " + wrapped(fmt::format("{} = {}", use.quantity, use.text), options.width - 2, "      ");
+  }
+  for (const profile::Warning& warning : chart.warnings) {
+    // A command to copy stands on a line of its own and is not broken.
+    const std::size_t command = warning.message.find("collect it with: ");
+    text +=
+        yellow("warning: ", options.color) +
+        wrapped(warning.name + ": " + warning.message.substr(0, command), options.width - 9, "  ");
+    if (command != std::string::npos) text += "  " + warning.message.substr(command) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string roofline_to_text(const Chart& chart, const TextOptions& options) {
+  std::string text =
+      bold(shorten(chart.title, static_cast<std::size_t>(options.width)), options.color) + "\n" +
+      roofs_text(chart, options.width);
+  if (chart.points.empty()) return text + notes_text(chart, options);
+  text += total_text(chart) + "\n";
+  const std::string plot = roofline_plot(chart, options.width);
+  if (!plot.empty()) text += plot + "\n";
+  return text + kernels_text(chart, options) + phases_text(chart, options) +
+         comparison_text(chart, options) + notes_text(chart, options);
+}
+
+/// T >= max(FLOPs / peak, bytes / bandwidth, launches * overhead)  [arXiv 2009.04598]
+std::string roofline_times_to_text(const Chart& chart, const TextOptions& options) {
+  std::string text =
+      bold(shorten(chart.title, static_cast<std::size_t>(options.width)), options.color) + "\n" +
+      roofs_text(chart, options.width) + total_text(chart) + "\n";
+  Table table({{"kernel", Align::Left, true},
+               {"launches", Align::Right, false},
+               {"FLOP time", Align::Right, false},
+               {"L1 time", Align::Right, false},
+               {"L2 time", Align::Right, false},
+               {"DRAM time", Align::Right, false},
+               {"launch", Align::Right, false},
+               {"measured", Align::Right, false},
+               {"ideal/measured", Align::Right, false}});
+  const auto shown = std::min<std::size_t>(chart.points.size(),
+                                           static_cast<std::size_t>(std::max(options.top, 1)));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Point& point = chart.points[i];
+    const Seconds ideal = max(point.bound.value_or(Seconds{}), point.terms.launch);
+    const auto& time = point.record.time;
+    table.add({point.short_name, std::to_string(point.record.launches),
+               time_text(point.terms.compute), time_text(point.terms.level[0]),
+               time_text(point.terms.level[1]), time_text(point.terms.level[2]),
+               time_text(point.terms.launch), time_text(time),
+               time && time->base() > 0.0 ? percent(ideal / *time) : "-"});
+  }
+  return text + table.render(options.width, 0) + "\n" + notes_text(chart, options);
+}
+
+}  // namespace rooftile::report

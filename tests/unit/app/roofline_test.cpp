@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/roofline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "report/roofline_view.h"
+#include "shared_data.h"
+
+namespace rooftile::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Roofline : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = folder_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  fs::path folder_;
+};
+
+/// A wide table with one counter; launches are (kernel, value).
+std::string table(const std::string& metric, const std::string& unit,
+                  const std::vector<std::pair<std::string, double>>& launches) {
+  std::string text = "\"ID\",\"Process ID\",\"Kernel Name\",\"CC\",\"" + metric +
+                     "\"\n\"\",\"\",\"\",\"\",\"" + unit + "\"\n";
+  int id = 0;
+  for (const auto& [kernel, value] : launches) {
+    text += "\"" + std::to_string(id++) + "\",\"1\",\"" + kernel + "\",\"7.0\",\"" +
+            std::to_string(static_cast<std::int64_t>(value)) + "\"\n";
+  }
+  return text;
+}
+
+TEST_F(Roofline, OneMetricPerFileJoinsAndRunsStayApart) {
+  // Two runs with the same kernels and other launch counts, files in the order of their counters.
+  const std::vector<std::string> files{
+      write("fw.time", table("gpu__time_duration.sum", "ns", {{"a", 100}, {"b", 50}})),
+      write("both.time",
+            table("gpu__time_duration.sum", "ns", {{"a", 100}, {"b", 50}, {"a", 300}})),
+      write("fw.bytes", table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}})),
+      write("both.bytes",
+            table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}, {"a", 9000}}))};
+  const auto chart = roofline({.exports = files}, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  ASSERT_EQ(chart->phases.size(), 2U);
+  EXPECT_EQ(chart->phases[0].label, "fw");
+  EXPECT_EQ(chart->phases[0].total.launches, 2);
+  EXPECT_EQ(chart->phases[1].label, "both");
+  EXPECT_EQ(chart->phases[1].total.launches, 3);
+  EXPECT_DOUBLE_EQ(chart->phases[1].total.bytes[2]->base(), 10500.0);
+}
+
+TEST_F(Roofline, SubtractionKeepsTheLastLaunches) {
+  const std::string both = write("both.csv", table("gpu__time_duration.sum", "ns",
+                                                   {{"a", 100}, {"b", 50}, {"a", 300}, {"c", 7}}));
+  const std::string fw =
+      write("fw.csv", table("gpu__time_duration.sum", "ns", {{"a", 90}, {"b", 50}}));
+  RooflineRequest request{.exports = {both}};
+  request.subtract = {fw};
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  ASSERT_EQ(chart->points.size(), 2U);  // b is gone
+  EXPECT_EQ(chart->points[0].record.name, "a");
+  EXPECT_DOUBLE_EQ(chart->points[0].record.time->base(), 300e-9);
+  EXPECT_EQ(chart->points[1].record.name, "c");
+}
+
+TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
+  write("run1/t", table("gpu__time_duration.sum", "ns", {{"a", 100}}));
+  write("run1/b", table("dram__bytes.sum", "byte", {{"a", 1000}}));
+  const std::string other = write("x.csv", table("gpu__time_duration.sum", "ns", {{"a", 400}}));
+  RooflineRequest request{.exports = {(folder_ / "run1").string(), "second=" + other}};
+  request.compare = true;
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  EXPECT_EQ(chart->comparison->first, "run1");
+  EXPECT_EQ(chart->comparison->second, "second");
+  EXPECT_DOUBLE_EQ(to_us(chart->comparison->kernels.at(0).delta), 0.3);
+  request.exports.pop_back();
+  const auto alone = roofline(request, Catalog::embedded());
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().message, "--compare needs two runs, the exports are 1");
+}
+
+TEST_F(Roofline, RoofsFromTheExportItself) {
+  // dram: 100 byte/cycle at 1 GHz = 100 GB/s; fp32: 2 * 64 per cycle at 1 GHz = 128 GFLOP/s
+  const std::string file =
+      write("raw.csv",
+            "\"ID\",\"Process ID\",\"Kernel "
+            "Name\",\"dram__bytes.sum\",\"dram__bytes.sum.peak_sustained\","
+            "\"dram__cycles_elapsed.avg.per_second\",\"gpu__time_duration.sum\","
+            "\"sm__cycles_elapsed.avg.per_second\","
+            "\"sm__sass_thread_inst_executed_op_ffma_pred_on.sum\","
+            "\"sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained\"\n"
+            "\"\",\"\",\"\",\"byte\",\"byte/cycle\",\"cycle/nsecond\",\"us\",\"Ghz\",\"inst\","
+            "\"inst/cycle\"\n"
+            "\"0\",\"1\",\"k\",\"50000\",\"100\",\"1\",\"1\",\"1\",\"16000\",\"64\"\n");
+  const auto chart = roofline({.exports = {file}}, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  EXPECT_EQ(chart->roofs.provenance(), "export");
+  EXPECT_DOUBLE_EQ(chart->roofs.bandwidth(hardware::MemoryLevel::Dram)->base(), 100e9);
+  EXPECT_DOUBLE_EQ(chart->roofs.compute.at(0).rate.base(), 128e9);
+  // 50 kB at 100 GB/s = 0.5 us of 1 us; 32 kFLOP at 128 GFLOP/s = 0.25 us
+  EXPECT_EQ(chart->points.at(0).limiter, "dram");
+  EXPECT_DOUBLE_EQ(*chart->points[0].fraction_of_roof, 0.5);
+}
+
+TEST_F(Roofline, DeepCamUnderItsRoofs) {
+  if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
+  RooflineRequest request;
+  for (const auto& entry : fs::directory_iterator(rooftile::testing::shared_data() / "profiles")) {
+    const std::string name = entry.path().string();
+    if (name.find("__out.") != std::string::npos) request.exports.push_back(name);
+  }
+  std::sort(request.exports.begin(), request.exports.end());
+  ASSERT_EQ(request.exports.size(), 24U);
+  request.gpu = "v100-sxm2-16gb";
+  request.nersc = true;
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  ASSERT_EQ(chart->phases.size(), 2U) << "24 files are two runs of 12 counters";
+  EXPECT_EQ(chart->phases[0].total.launches, 797);
+  EXPECT_EQ(chart->phases[0].total.zero_ai.launches, 437);
+  EXPECT_NEAR(to_ms(chart->phases[0].total.time), 104.184, 0.0005);
+  EXPECT_EQ(chart->phases[1].total.launches, 35);
+  for (const std::string& text :
+       {report::roofline_to_text(*chart, {}), report::roofline_times_to_text(*chart, {})}) {
+    std::size_t begin = 0;
+    for (std::size_t end = text.find('\n'); end != std::string::npos;
+         end = text.find('\n', begin)) {
+      const bool command = text.substr(begin, 20).find("collect") != std::string::npos;
+      if (!command) EXPECT_LE(end - begin, 100U) << text.substr(begin, end - begin);
+      begin = end + 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rooftile::app
