@@ -27,8 +27,10 @@ Measured<FlopsPerSecond> measured_rate(const Sample& s) {
 /// The curve of a pattern over the working set; the intensity sweep is not part of it.
 std::vector<CurvePoint> curve_of(const std::vector<Sample>& samples, Pattern pattern) {
   std::vector<CurvePoint> curve;
+  std::optional<DType> format;  // the first one is the one that the whole curve was measured in
   for (const Sample& s : samples) {
-    if (s.what.pattern != pattern) continue;
+    if (s.what.pattern != pattern || s.what.dtype != format.value_or(s.what.dtype)) continue;
+    format = s.what.dtype;
     if (pattern == Pattern::Update && s.what.flops_per_element != 1) continue;
     if (pattern == Pattern::Chase) {
       const double steps = static_cast<double>(s.work.steps);
@@ -293,6 +295,8 @@ std::string to_text(const Characterization& result) {
   for (const Plateau& p : result.latencies) {
     out += fmt::format("{:<8} {:>10}\n", p.level, format_time(Seconds::from_base(p.value)));
   }
+  if (!result.device.notes.empty()) out += "\n";
+  for (const std::string& note : result.device.notes) out += note + "\n";
   if (result.shared) out += fmt::format("\nshared memory {}\n", format_rate(result.shared->value));
   if (result.launch)
     out += fmt::format("\nlaunch overhead {}\n", format_time(result.launch->value));

@@ -173,8 +173,10 @@ std::string quoted(std::string_view text) {
 std::string data_list(const std::vector<std::pair<std::string, double>>& entries) {
   std::string out;
   for (const auto& [name, value] : entries) {
-    out += fmt::format("{}            [{}, {:.2f}]", out.empty() ? "" : ",\n", quoted(name),
-                       value * 1e-9);
+    // Two decimals as ERT, but never a rate of zero.
+    const std::string rate =
+        value >= 1e7 ? fmt::format("{:.2f}", value * 1e-9) : fmt::format("{:.6g}", value * 1e-9);
+    out += fmt::format("{}            [{}, {}]", out.empty() ? "" : ",\n", quoted(name), rate);
   }
   return out.empty() ? "[]" : "[\n" + out + "\n         ]";
 }

@@ -63,9 +63,10 @@ Result<Measured> measure(Device& device, const Case& what, const Plan& plan, Coo
   Stop stop = Stop::Continue;
   while (stop == Stop::Continue) {
     ranks.barrier();
+    const Seconds begin = now();
     ROOFTILE_TRY(const Seconds time, device.run(passes));
     own.push_back(time);
-    slowest.push_back(Seconds::from_base(ranks.largest(time.base())));
+    slowest.push_back(ranks.simultaneous(time, begin, now()));
     stop = check(plan.stopping, slowest);  // the same times on every rank, so all stop together
   }
   const auto finish = [&](std::vector<Seconds>& times) {

@@ -30,10 +30,16 @@ class Coordinator {
   void barrier() { do_barrier(); }
   /// The largest of the ranks' values.
   double largest(double value) { return do_largest(value); }
+  /// The time from the first begin to the last end of a run on all ranks: ranks that take turns on
+  /// a core must not look as if they had run side by side. `own` is what this rank measured.
+  Seconds simultaneous(Seconds own, Seconds begin, Seconds end) {
+    return do_simultaneous(own, begin, end);
+  }
 
  private:
   virtual void do_barrier() {}
   virtual double do_largest(double value) { return value; }
+  virtual Seconds do_simultaneous(Seconds own, Seconds /*begin*/, Seconds /*end*/) { return own; }
 };
 
 struct SweepOptions {

@@ -6,6 +6,7 @@
 #include "characterize/backends.h"
 #include "characterize/characterize.h"
 #include "characterize/ert_json.h"
+#include "characterize/mpi/mpi_session.h"
 #include "characterize/samples_file.h"
 #include "cli/commands.h"
 #include "core/file.h"
@@ -94,25 +95,68 @@ void announce(const characterize::Device& device, const characterize::Outlook& o
              outlook.estimate.base());
 }
 
-Status run_characterize(const Context& context, CharacterizeArguments a) {
-  if (!a.from_ert.empty()) return import_ert(a);
-  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
-  if (a.threads > 0) a.backend.threads = a.threads;
+/// Rank 0's part of a run with several ranks: what they reach together, and how they differ.
+Result<characterize::Characterization> combine(const std::vector<std::string>& texts,
+                                               const characterize::CharacterizeResult& own,
+                                               const characterize::CharacterizeOptions& options) {
+  std::vector<std::vector<characterize::Sample>> samples;
+  std::vector<characterize::Characterization> ranks;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    ROOFTILE_TRY(characterize::SamplesFile file,
+                 characterize::read_samples(texts[i], fmt::format("rank {}", i)));
+    ranks.push_back(characterize::reduce(own.own.device, file.samples, {}, options.levels));
+    samples.push_back(std::move(file.samples));
+  }
+  ROOFTILE_TRY(std::vector<characterize::Sample> sum,
+               characterize::mpi::add_up(samples, own.simultaneous));
+  characterize::DeviceDescription device = own.own.device;
+  device.flop_limit.clear();  // of one rank
+  characterize::Characterization all =
+      characterize::reduce(device, std::move(sum), own.own.clocks, options.levels);
+  for (std::string& line : characterize::mpi::describe_spread(ranks)) {
+    all.device.notes.push_back(std::move(line));
+  }
+  return all;
+}
+
+Result<characterize::CharacterizeOptions> sweep_options(const CharacterizeArguments& a) {
   characterize::CharacterizeOptions options;
   ROOFTILE_TRY(options.plan, plan_options(a));
   options.levels = level_rule(a.levels);
-  ROOFTILE_TRY(const std::unique_ptr<characterize::Device> device,
-               characterize::make_device(a.backend));
   if (!a.no_resume) {
     options.sweep.checkpoint = !a.checkpoint.empty()    ? a.checkpoint
                                : !a.output.file.empty() ? a.output.file + ".partial"
                                                         : "";
   }
-  options.sweep.progress = progress_bar("characterize");
+  return options;
+}
+
+Status run_characterize(const Context& context, CharacterizeArguments a) {
+  if (!a.from_ert.empty()) return import_ert(a);
+  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
+  if (a.threads > 0) a.backend.threads = a.threads;
+  ROOFTILE_TRY(characterize::CharacterizeOptions options, sweep_options(a));
+  std::unique_ptr<characterize::mpi::Session> session;
+  if (characterize::mpi::started_by_mpi()) {
+    ROOFTILE_TRY(session, characterize::mpi::Session::open());
+    a.backend = session->share(a.backend);
+    options.sweep.coordinator = session.get();
+    options.sweep.checkpoint.clear();  // the ranks must do the same things at the same time
+  }
+  const bool is_first = session == nullptr || session->rank() == 0;
+  ROOFTILE_TRY(const std::unique_ptr<characterize::Device> device,
+               characterize::make_device(a.backend));
+  if (is_first) options.sweep.progress = progress_bar("characterize");
   ROOFTILE_TRY(const characterize::Outlook outlook, characterize::outlook(*device, options));
-  announce(*device, outlook);
-  ROOFTILE_TRY(const characterize::CharacterizeResult result,
+  if (is_first) announce(*device, outlook);
+  ROOFTILE_TRY(characterize::CharacterizeResult result,
                characterize::characterize(*device, options));
+  if (session != nullptr) {
+    const std::vector<std::string> texts = session->gather(
+        characterize::write_samples({.fingerprint = "rank", .samples = result.own.samples}));
+    if (!is_first) return {};
+    ROOFTILE_TRY(result.own, combine(texts, result, options));
+  }
   for (const std::string& w : result.own.warnings) fmt::print(stderr, "warning: {}\n", w);
   hardware::Ceilings ceilings =
       characterize::to_ceilings(result.own, fmt::format("rooftile {}", version()));

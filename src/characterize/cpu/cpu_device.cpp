@@ -84,9 +84,9 @@ struct PatternKernel {
   Kernel KernelTable::* member;
 };
 constexpr PatternKernel kStreams[] = {
-    {Pattern::Load, &KernelTable::load},       {Pattern::Store, &KernelTable::store},
+    {Pattern::Load, &KernelTable::load},        {Pattern::Store, &KernelTable::store},
     {Pattern::StoreNt, &KernelTable::store_nt}, {Pattern::Copy, &KernelTable::copy},
-    {Pattern::CopyNt, &KernelTable::copy_nt},  {Pattern::Triad, &KernelTable::triad},
+    {Pattern::CopyNt, &KernelTable::copy_nt},   {Pattern::Triad, &KernelTable::triad},
     {Pattern::TriadNt, &KernelTable::triad_nt}};
 
 /// Fills `bytes` with ones of the number format (with zeros for integers and BF16 dot products).
@@ -121,9 +121,13 @@ void** make_cycle(std::byte* to, std::size_t bytes, std::uint32_t seed) {
 class CpuDevice final : public Device {
  public:
   CpuDevice(const Topology& topology, const std::vector<Processor>& processors,
-            const KernelTable& base)
-      : base_(base), extensions_(extension_tables(base)), pool_(processors),
-        memory_(processors.size()), arguments_(processors.size()) {
+            std::vector<CacheLevel> caches, const KernelTable& base)
+      : base_(base),
+        extensions_(extension_tables(base)),
+        pool_(processors),
+        memory_(processors.size()),
+        arguments_(processors.size()) {
+    description_.caches = std::move(caches);
     describe(topology, processors);
   }
 
@@ -171,11 +175,12 @@ class CpuDevice final : public Device {
     if (what.pattern == Pattern::Chase) return prepare_chase(what);
     const Selected selected = select(what);
     if (selected.kernel == nullptr) {
-      return unsupported("cpu:" + description_.name, "no kernel for " + characterize::describe(what));
+      return unsupported("cpu:" + description_.name,
+                         "no kernel for " + characterize::describe(what));
     }
     if (what.pattern == Pattern::Update && what.flops_per_element != 1 &&
-        (what.flops_per_element < 2 || !std::has_single_bit(static_cast<std::uint64_t>(
-                                           what.flops_per_element)))) {
+        (what.flops_per_element < 2 ||
+         !std::has_single_bit(static_cast<std::uint64_t>(what.flops_per_element)))) {
       return bad_input("", "the update kernel does a power of two of FLOPs per element");
     }
     kernel_ = selected.kernel;
@@ -297,7 +302,6 @@ class CpuDevice final : public Device {
     description_.name = topology.model;
     description_.isa = base_.isa;
     description_.units = description_.workers = units;
-    description_.caches = cache_levels(topology, processors);
     description_.memory = topology.memory;
     for (const KernelTable* t : extensions_) description_.isa += fmt::format(",{}", t->isa);
     if (!pool_.pinned()) {
@@ -373,7 +377,16 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
   } else if (options.threads) {
     processors = choose_processors(topology, options.threads);
   }
-  return std::make_unique<CpuDevice>(topology, processors, *base);
+  std::vector<CacheLevel> caches = cache_levels(topology, processors);
+  if (options.parts > 1) {
+    // Ranks that run at the same time divide the caches among them.
+    caches = cache_levels(topology, choose_processors(topology, std::nullopt));
+    for (CacheLevel& cache : caches) {
+      cache.capacity = cache.capacity / static_cast<double>(options.parts);
+      cache.instances = std::max<std::int64_t>(cache.instances / options.parts, 1);
+    }
+  }
+  return std::make_unique<CpuDevice>(topology, processors, std::move(caches), *base);
 }
 
 }  // namespace rooftile::characterize::cpu

@@ -14,7 +14,8 @@ struct Ops {
   static V zero() { return _mm512_setzero_ps(); }
   static V half() { return _mm512_setzero_ps(); }
   static V fma(V x, V c1, V c2) {
-    return _mm512_dpbf16_ps(x, (__m512bh)_mm512_castps_si512(c1), (__m512bh)_mm512_castps_si512(c2));
+    return _mm512_dpbf16_ps(x, (__m512bh)_mm512_castps_si512(c1),
+                            (__m512bh)_mm512_castps_si512(c2));
   }
 };
 

@@ -4,8 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <memory>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -100,8 +100,8 @@ void add_sysfs_caches(const std::string& folder, std::int64_t processor, std::ve
 std::map<std::int64_t, std::int64_t> sysfs_nodes(const std::string& root) {
   std::map<std::int64_t, std::int64_t> node_of;
   for (std::int64_t node = 0; node < 1024; ++node) {
-    const auto list = read_trimmed(root + "sys/devices/system/node/node" + std::to_string(node) +
-                                   "/cpulist");
+    const auto list =
+        read_trimmed(root + "sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
     if (!list) {
       if (node > 64) break;  // numbers may have gaps, but not large ones
       continue;
@@ -193,8 +193,7 @@ std::optional<std::vector<std::int64_t>> parse_cpu_list(std::string_view text) {
   for (const std::string_view part : split(trim(text), ',')) {
     const std::size_t dash = part.find('-');
     const auto first = parse_int(part.substr(0, dash));
-    const auto last =
-        dash == std::string_view::npos ? first : parse_int(part.substr(dash + 1));
+    const auto last = dash == std::string_view::npos ? first : parse_int(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= kMost) return std::nullopt;
     for (std::int64_t i = *first; i <= *last; ++i) out.push_back(i);
     if (static_cast<std::int64_t>(out.size()) > kMost) return std::nullopt;
@@ -262,11 +261,11 @@ std::vector<CacheLevel> cache_levels(const Topology& topology,
       return std::binary_search(cache.processors.begin(), cache.processors.end(), p.index);
     });
     if (!used) continue;
-    auto [level, is_new] = levels.try_emplace(
-        cache.level, CacheLevel{.name = "L" + std::to_string(cache.level),
-                                .capacity = {},
-                                .instances = 0,
-                                .line = cache.line});
+    auto [level, is_new] =
+        levels.try_emplace(cache.level, CacheLevel{.name = "L" + std::to_string(cache.level),
+                                                   .capacity = {},
+                                                   .instances = 0,
+                                                   .line = cache.line});
     level->second.capacity += cache.size;
     ++level->second.instances;
   }

@@ -50,7 +50,7 @@ struct WorkerPool::State {
   cpu_set_t earlier_affinity{};
   std::atomic<bool> all_pinned{true};
   const std::function<void(std::size_t)>* job = nullptr;
-  std::atomic<std::uint32_t> epoch{0};  ///< rises by one per job
+  std::atomic<std::uint32_t> epoch{0};               ///< rises by one per job
   std::atomic<std::uint64_t> ready{0}, finished{0};  ///< never reset
   std::atomic<bool> stopping{false};
 

@@ -141,7 +141,10 @@ class SlowPartner final : public Coordinator {
 
  private:
   void do_barrier() override { ++barriers; }
-  double do_largest(double value) override { return value < 1e-2 ? value * 2 : value; }
+  Seconds do_simultaneous(Seconds own, Seconds begin, Seconds end) override {
+    EXPECT_LE(begin, end);
+    return own * 2.0;
+  }
 };
 
 TEST_F(SweepTest, KeepsOwnAndSimultaneousTimesApart) {
