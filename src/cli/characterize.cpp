@@ -131,16 +131,13 @@ Result<characterize::CharacterizeOptions> sweep_options(const CharacterizeArgume
   return options;
 }
 
-Status run_characterize(const Context& context, CharacterizeArguments a) {
-  if (!a.from_ert.empty()) return import_ert(a);
-  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
-  if (a.threads > 0) a.backend.threads = a.threads;
+/// `session` is null when this process is alone.
+Status measure(const Context& context, CharacterizeArguments a,
+               characterize::mpi::Session* session) {
   ROOFTILE_TRY(characterize::CharacterizeOptions options, sweep_options(a));
-  std::unique_ptr<characterize::mpi::Session> session;
-  if (characterize::mpi::started_by_mpi()) {
-    ROOFTILE_TRY(session, characterize::mpi::Session::open());
+  if (session != nullptr) {
     a.backend = session->share(a.backend);
-    options.sweep.coordinator = session.get();
+    options.sweep.coordinator = session;
     options.sweep.checkpoint.clear();  // the ranks must do the same things at the same time
   }
   const bool is_first = session == nullptr || session->rank() == 0;
@@ -162,6 +159,21 @@ Status run_characterize(const Context& context, CharacterizeArguments a) {
       characterize::to_ceilings(result.own, fmt::format("rooftile {}", version()));
   attach_gpu(context, ceilings);
   return write_result(a, ceilings, characterize::to_text(result.own), result.own.samples);
+}
+
+Status run_characterize(const Context& context, CharacterizeArguments a) {
+  if (!a.from_ert.empty()) return import_ert(a);
+  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
+  if (a.threads > 0) a.backend.threads = a.threads;
+  if (!characterize::mpi::started_by_mpi()) return measure(context, std::move(a), nullptr);
+  ROOFTILE_TRY(const std::unique_ptr<characterize::mpi::Session> session,
+               characterize::mpi::Session::open());
+  Status status = measure(context, std::move(a), session.get());
+  if (!status) {
+    fmt::print(stderr, "rank {}: {}", session->rank(), to_string(status.error()));
+    session->abort();
+  }
+  return status;
 }
 
 void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {

@@ -21,6 +21,7 @@ struct RooftileMpi {
   /// The result lives until the next call; null on the other ranks.
   const char* (*gather)(const char* text, long long length, long long* sizes);
   void (*finish)();
+  void (*abort)();  ///< ends all ranks; does not return
 };
 
 /// Zero when MPI is up and the table is filled.

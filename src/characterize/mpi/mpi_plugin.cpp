@@ -54,6 +54,10 @@ void finish() {
   MPI_Finalize();
 }
 
+void abort_all() {
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 }  // namespace
 
 extern "C" int rooftile_mpi_open(RooftileMpi* table) {
@@ -70,6 +74,7 @@ extern "C" int rooftile_mpi_open(RooftileMpi* table) {
   table->span = span;
   table->gather = gather;
   table->finish = finish;
+  table->abort = abort_all;
   return 0;
 }
 #endif

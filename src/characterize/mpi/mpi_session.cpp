@@ -73,8 +73,9 @@ BackendOptions Session::share(BackendOptions options) {
     return options;
   }
   const double mark = affinity_mark();
-  const bool all_equal = largest(mark) == mark && -largest(-mark) == mark;
-  if (largest(all_equal ? 0.0 : 1.0) == 0.0 && table_.local_size > 1) {
+  const double highest = largest(mark);  // both calls on every rank: they wait for each other
+  const double lowest = -largest(-mark);
+  if (highest == lowest && table_.local_size > 1) {
     options.part = table_.local_rank;
     options.parts = table_.local_size;
   }

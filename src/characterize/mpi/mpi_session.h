@@ -37,6 +37,8 @@ class Session final : public Coordinator {
   /// The device (cuda, hip, opencl) or the share of the cores (cpu) that this rank takes. Ranks
   /// that the launcher already bound to different cores keep what they have.
   [[nodiscard]] BackendOptions share(BackendOptions options);
+  /// Ends all ranks: those that wait for one that failed would wait for ever.
+  void abort() { table_.abort(); }
   /// The texts of all ranks on rank 0, nothing elsewhere.
   std::vector<std::string> gather(const std::string& text);
 
