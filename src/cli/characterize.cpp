@@ -223,8 +223,9 @@ void add_characterize(CLI::App& app, Context& context) {
   add_output_options(*command, a->output, {"text", "json", "csv"});
   command->footer(
       "\n-o FILE writes the machine file (JSON) that --machine of other commands reads.\n"
-      "The CUDA and HIP kernels are compiled and checked, but have not been run on a GPU by the\n"
-      "authors.\n");
+      "The CUDA and HIP kernels are compiled and their code is checked, but they have never been "
+      "run\n"
+      "on a GPU.\n");
   command->callback(
       [a, &context] { run_command(context, [&] { return run_characterize(context, *a); }); });
 }
