@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From kernels to a step: adds up the estimates of all launches, per phase and per limiter. The
-// interval of the sum is the sum of the intervals: errors of kernels on one GPU are correlated
-// (one clock, one memory system), so they must not be averaged away with the square root of their
-// number.
+// From kernels to a step: what the estimates of single kernels add up to when a framework launches
+// them one after another. Beyond the sum the measured steps show
+//   - a gap of about 3 us between kernels of a stream,
+//   - bytes that eager kernels move beyond the compulsory ones (graph/eager.h),
+//   - a host that cannot launch faster than about one kernel in 7 us: when the kernels are shorter,
+//     the step takes the host's time.
+// A bound has neither gaps nor excess bytes. The interval of the sum is the sum of the intervals:
+// errors of kernels on one GPU are correlated (one clock, one memory system), so they must not be
+// averaged away with the square root of their number.
 #pragma once
 
 #include <array>
@@ -22,8 +27,16 @@ struct OperatorEstimate {
   latency::Estimate estimate;
 };
 
+/// Between two kernels of one stream: the difference of measured steps and the sum of their
+/// kernels' GPU times, PyTorch 2.1 (NeuSight artefact, labels_per_node).
+inline constexpr Seconds kKernelGap = Seconds::from_base(3e-6);
+/// Time of the host to launch one operator from Python; host-only nodes of the same file take 6 to
+/// 9 us. The steps at hand are long enough that it never decides, so it is not validated by them.
+inline constexpr Seconds kHostLaunch = Seconds::from_base(7e-6);
+
 struct StepEstimate {
   Seconds total, low, high;
+  Seconds host;  ///< time of the host to launch everything; part of the total when it is longer
   Seconds bound;
   Flops flops;
   std::array<Seconds, 4> by_phase{};                     ///< indexed by graph::Phase
@@ -38,6 +51,10 @@ struct StepEstimate {
   }
 };
 
+/// The estimate of a kernel as part of a step: its excess bytes and the gap behind it.
+latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKernel& kernel);
+
+/// `operators` hold estimates that went through in_step().
 StepEstimate step_time(std::vector<OperatorEstimate> operators);
 
 }  // namespace rooftile::aggregate

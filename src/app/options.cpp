@@ -11,6 +11,7 @@ namespace rooftile::app {
 
 namespace {
 
+constexpr std::array<std::string_view, 2> kFusions{"none", "compile"};
 constexpr std::array<std::string_view, 5> kOptimizers{"none", "sgd", "sgd_momentum", "adam",
                                                       "adamw"};
 
@@ -66,6 +67,9 @@ Result<StepOptions> parse_step_options(const Request& request) {
   if (request.optimizer != "none") {
     ROOFTILE_TRY(options.lower.optimizer, ops::parse_optimizer(request.optimizer));
   }
+  ROOFTILE_CHECK(check_word("--fusion", request.fusion, kFusions));
+  options.fuse = request.fusion == "compile";
+  options.lower.execution = options.fuse ? graph::Execution::Compiled : graph::Execution::Eager;
   options.lower.recompute = request.recompute;
   options.memory.optimizer = options.lower.optimizer;
   options.memory.recompute = request.recompute;

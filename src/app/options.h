@@ -13,6 +13,7 @@
 namespace rooftile::app {
 
 struct StepOptions {
+  bool fuse = false;  ///< compile chains of vector operators into one kernel
   graph::ImportOptions import;
   graph::LowerOptions lower;
   aggregate::MemoryOptions memory;

@@ -6,6 +6,7 @@
 #include "aggregate/memory.h"
 #include "aggregate/step.h"
 #include "app/options.h"
+#include "graph/fuse.h"
 #include "graph/import_model.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
@@ -14,24 +15,31 @@
 
 namespace rooftile::app {
 
-Result<Report> predict(const Request& request, const Catalog& catalog) {
+Result<Report> predict_with(const Request& request, const Catalog& catalog,
+                            const latency::Predictor& predictor) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
-  ROOFTILE_TRY(const auto graph, graph::import_model(catalog, request.model, options.import));
-  ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
+  ROOFTILE_TRY(auto graph, graph::import_model(catalog, request.model, options.import));
+  if (options.fuse) graph = graph::fuse(graph);
 
   std::vector<aggregate::OperatorEstimate> operators;
   for (graph::LoweredKernel& kernel : graph::lower(graph, options.lower)) {
     ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));  // a rate for every dtype
-    operators.push_back({std::move(kernel), predictor->estimate(job, machine)});
+    const auto estimate = aggregate::in_step(predictor.estimate(job, machine), kernel);
+    operators.push_back({std::move(kernel), estimate});
   }
   const auto step = aggregate::step_time(std::move(operators));
   const auto memory = aggregate::memory(graph, options.memory);
 
   Request resolved = request;
-  resolved.predictor = predictor->name();
+  resolved.predictor = predictor.name();
   if (graph.family != "cnn") resolved.sequence = graph.sequence;
   return report::make(resolved, graph, machine, step, memory);
+}
+
+Result<Report> predict(const Request& request, const Catalog& catalog) {
+  ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
+  return predict_with(request, catalog, *predictor);
 }
 
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

@@ -9,11 +9,17 @@
 
 #include "core/catalog.h"
 #include "core/result.h"
+#include "latency/predictor.h"
 #include "rooftile/report.h"
 
 namespace rooftile::app {
 
 Result<Report> predict(const Request& request, const Catalog& catalog);
+
+/// The same with a predictor at hand (one fitted without a GPU, say); request.predictor is not
+/// looked at.
+Result<Report> predict_with(const Request& request, const Catalog& catalog,
+                            const latency::Predictor& predictor);
 
 /// The same step on each of `gpus`; request.gpu is not looked at.
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

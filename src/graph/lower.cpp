@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "graph/eager.h"
+
 namespace rooftile::graph {
 
 std::string_view name_of(Phase phase) {
@@ -19,8 +21,8 @@ namespace {
 
 class Lowering {
  public:
-  explicit Lowering(const Graph& graph)
-      : graph_(graph), precision_(ops::precision_of(graph.dtype)) {}
+  Lowering(const Graph& graph, const LowerOptions& options)
+      : graph_(graph), options_(options), precision_(ops::precision_of(graph.dtype)) {}
 
   void forward() {
     for (const Block& block : graph_.blocks) {
@@ -68,16 +70,25 @@ class Lowering {
   }
 
   void take(const Block& block, const Node& node, Phase phase) {
-    for (ops::KernelWork& work : scratch_) {
+    if (scratch_.empty() && options_.execution == Execution::Textbook) return;
+    std::vector<ExecutedWork> works;
+    if (options_.execution != Execution::Textbook) {
+      works = executed(node.op, phase, options_, context(node), std::move(scratch_));
+    } else {
+      for (ops::KernelWork& work : scratch_) works.push_back({.work = std::move(work)});
+    }
+    scratch_.clear();
+    for (ExecutedWork& one : works) {
       kernels_.push_back({.name = block.name + "/" + node.name,
                           .phase = phase,
                           .count = block.repeat * node.count,
-                          .work = std::move(work)});
+                          .work = std::move(one.work),
+                          .memory_factor = one.memory_factor});
     }
-    scratch_.clear();
   }
 
   const Graph& graph_;
+  const LowerOptions& options_;
   ops::Precision precision_;
   ops::KernelList scratch_;
   std::vector<LoweredKernel> kernels_;
@@ -86,7 +97,7 @@ class Lowering {
 }  // namespace
 
 std::vector<LoweredKernel> lower(const Graph& graph, const LowerOptions& options) {
-  Lowering lowering(graph);
+  Lowering lowering(graph, options);
   lowering.forward();
   if (options.mode == Mode::Train) {
     lowering.backward(options.accumulate, options.recompute);

@@ -26,13 +26,23 @@ struct LoweredKernel {
   Phase phase = Phase::Forward;
   std::int64_t count = 1;  ///< launches per step
   ops::KernelWork work;
+  /// Bytes that the kernel moves / its compulsory ones; 0 = not launched at all (graph/eager.h).
+  double memory_factor = 1.0;
   bool operator==(const LoweredKernel&) const = default;
+};
+
+/// Which kernels stand for an operator.
+enum class Execution : std::uint8_t {
+  Textbook,  ///< one kernel per mathematical step, as [Lee25] lists them
+  Eager,     ///< those that an eager framework launches (graph/eager.h)
+  Compiled,  ///< the same for a graph that went through fuse()
 };
 
 enum class Mode : std::uint8_t { Infer, Train };
 
 struct LowerOptions {
   Mode mode = Mode::Infer;  ///< Train adds the backward pass
+  Execution execution = Execution::Textbook;
   /// The gradients are summed into stored ones (as when they were not reset to "none" before, and
   /// with micro-batches); adds the Accumulate kernels. Ignored for inference.
   bool accumulate = true;

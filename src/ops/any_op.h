@@ -11,6 +11,7 @@
 #include "ops/conv2d.h"
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
+#include "ops/fused.h"
 #include "ops/linear.h"
 #include "ops/moe.h"
 #include "ops/move.h"
@@ -25,7 +26,7 @@ namespace rooftile::ops {
 using AnyOp =
     std::variant<Linear, BatchedMatmul, Conv2d, Elementwise, Softmax, LayerNorm, RmsNorm, BatchNorm,
                  Pool, Embedding, Parameter, Gather, Rotary, Dropout, Move, View, CrossEntropy,
-                 OptimizerUpdate, FusedAttention, MoeRouting, ExpertLinear>;
+                 OptimizerUpdate, FusedAttention, MoeRouting, ExpertLinear, FusedVector>;
 
 template <typename T>
 struct AllOperators : std::false_type {};

@@ -31,6 +31,9 @@ struct BatchedMatmul {
   /// How many products share one right-hand operand (grouped-query attention reads each key and
   /// value head once for its group of query heads); 1 = none. Only the bytes depend on it.
   std::int64_t share = 1;
+  /// Operands that are permuted views, and an output that is reshaped after a permutation: eager
+  /// execution copies them (graph/eager.h); the product itself does not change.
+  bool left_permuted = false, right_permuted = false, output_permuted = false;
 
   [[nodiscard]] Status check() const;
   [[nodiscard]] Shape output() const { return {batch, m, n}; }

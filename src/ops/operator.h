@@ -6,6 +6,7 @@
 // called once, when a graph is imported; afterwards nothing can fail or overflow.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>

@@ -22,6 +22,7 @@ std::string workload(const Report& report) {
   }
   text += fmt::format(", {}", request.dtype);
   if (request.attention != "eager") text += fmt::format(", {} attention", request.attention);
+  if (request.fusion != "none") text += ", compiled";
   return text;
 }
 

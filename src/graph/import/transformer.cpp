@@ -116,8 +116,13 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
   const Shape scores{t.batch, spec.heads, t.queries, t.keys};
   std::string x = block.add(
       prefix + "scores",
-      ops::BatchedMatmul{
-          .batch = products, .m = t.queries, .n = t.keys, .k = spec.head_dim, .share = share},
+      ops::BatchedMatmul{.batch = products,
+                         .m = t.queries,
+                         .n = t.keys,
+                         .k = spec.head_dim,
+                         .share = share,
+                         .left_permuted = spec.contiguous,
+                         .right_permuted = true},
       {in.query, in.key});
   switch (spec.scale) {
     case ScoreScale::None: break;
@@ -150,8 +155,13 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
   x = add_dropout(block, t, spec.dropout, scores, x, prefix + "probs_dropout");
   x = block.add(
       prefix + "context",
-      ops::BatchedMatmul{
-          .batch = products, .m = t.queries, .n = spec.head_dim, .k = t.keys, .share = share},
+      ops::BatchedMatmul{.batch = products,
+                         .m = t.queries,
+                         .n = spec.head_dim,
+                         .k = t.keys,
+                         .share = share,
+                         .right_permuted = spec.contiguous,
+                         .output_permuted = !spec.contiguous},
       {x, in.value});
   const Shape heads_last{t.batch, t.queries, spec.heads, spec.head_dim};
   if (spec.contiguous) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fusion as a compiler of the torch.compile kind does it: within a block, vector operators of equal
+// size that feed one another become one kernel (ops::FusedVector). A producer joins its consumer
+// when nobody else reads it; the sum before a norm (a residual stream) joins too and is written out
+// once for its other readers. At most one row reduction per kernel; matrix products, gathers and
+// copies stay alone.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace rooftile::graph {
+
+/// Total: a validated graph gives a valid graph with the same parameters.
+Graph fuse(const Graph& graph);
+
+}  // namespace rooftile::graph
