@@ -4,7 +4,7 @@
 // run time (gpu_device.cpp chooses grid and counts work). All take the same arguments:
 //   a, b, c  arrays      n  elements of 16 bytes      passes  rounds      links  FMAs per element
 // Loops are 32-bit: 64-bit index arithmetic takes issue slots from what is measured.
-#include "vendor.h"
+#include "vendor.cuh"
 
 namespace {
 
