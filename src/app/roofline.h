@@ -22,7 +22,8 @@ struct RooflineRequest {
   std::optional<std::string> machine;  ///< measured ceilings: machine JSON, ERT, bench table
   bool group_by_phase = false;
   bool compare = false;
-  /// The authors' post-processing: total cycles over the mean clock, and GFLOP/s of 2^30.
+  /// The authors' post-processing: total cycles over the mean clock, inner join of the exports of a
+  /// run, and GFLOP/s of 2^30.
   bool nersc = false;
 };
 

@@ -351,6 +351,25 @@ void other_warnings(const RawProfile& profile, const Findings& findings, Run& ru
   for (const std::string& note : profile.notes) warn(run, "import", note);
 }
 
+/// Kernels that have every counter of the profile.
+std::vector<const KernelSeries*> joined_kernels(const RawProfile& profile, bool inner) {
+  std::set<std::string_view> metrics;
+  for (const KernelSeries& kernel : profile.kernels) {
+    for (const Column& column : kernel.columns) {
+      if (!column.values.empty()) metrics.insert(column.metric);
+    }
+  }
+  std::vector<const KernelSeries*> result;
+  for (const KernelSeries& kernel : profile.kernels) {
+    const bool complete = std::all_of(metrics.begin(), metrics.end(), [&](std::string_view metric) {
+      const Column* column = kernel.find(metric);
+      return column != nullptr && !column->values.empty();
+    });
+    if (complete || !inner) result.push_back(&kernel);
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) {
@@ -358,8 +377,14 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) 
   const std::string file = profile.files.empty() ? "" : profile.files.front();
   Run run;
   Findings findings;
-  for (const KernelSeries& kernel : profile.kernels) {
-    run.kernels.push_back(evaluate_kernel(kernel, isa, options, findings));
+  const auto kernels = joined_kernels(profile, options.inner_join);
+  for (const KernelSeries* kernel : kernels) {
+    run.kernels.push_back(evaluate_kernel(*kernel, isa, options, findings));
+  }
+  if (kernels.size() < profile.kernels.size()) {
+    warn(run, "inner-join",
+         fmt::format("{} kernels are not in all exports of this run and were left out",
+                     profile.kernels.size() - kernels.size()));
   }
   for (const auto& [key, count] : findings.formulas) {
     run.formulas.push_back({.quantity = key.first, .text = key.second, .kernels = count});

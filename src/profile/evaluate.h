@@ -21,6 +21,9 @@ struct EvaluateOptions {
   /// Time = total cycles over the mean clock, as the authors' scripts do it, instead of the sum of
   /// cycles / clock over launches (they differ by up to 0.6 % per kernel).
   bool mean_clock = false;
+  /// Leave out kernels that lack a counter which others have, as the authors' inner join over
+  /// one-metric runs does; a warning says how many.
+  bool inner_join = false;
   Seconds short_launch = Seconds::from_base(10e-6);  ///< shorter launches are counted apart
 };
 

@@ -6,70 +6,16 @@
 // inflated by the replay and is not used [roofline.md 3.3].
 #include <fmt/format.h>
 
-#include <array>
-#include <iterator>
-#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "core/text.h"
 #include "profile/importer.h"
+#include "profile/json_scanner.h"
 
 namespace rooftile::profile {
 
 namespace {
-
-constexpr std::size_t kMaxDepth = 256;
-
-/// Hands the source to the parser byte by byte through a buffer; remembers a read error.
-class ByteStream {
- public:
-  explicit ByteStream(TextSource& source) : source_(source) { fill(); }
-  [[nodiscard]] bool at_end() const { return position_ == size_; }
-  [[nodiscard]] char current() const { return buffer_[position_]; }
-  void advance() {
-    if (++position_ == size_) fill();
-  }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  void fill() {
-    position_ = 0;
-    auto got = source_.read(buffer_.data(), buffer_.size());
-    size_ = got ? *got : 0;
-    if (!got) error_ = std::move(got).error();
-  }
-  TextSource& source_;
-  std::vector<char> buffer_ = std::vector<char>(std::size_t{256} << 10);
-  std::size_t position_ = 0, size_ = 0;
-  std::optional<Error> error_;
-};
-
-class ByteIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = char;
-
-  explicit ByteIterator(ByteStream* stream) : stream_(stream) {}
-  char operator*() const { return stream_->current(); }
-  ByteIterator& operator++() {
-    stream_->advance();
-    return *this;
-  }
-  ByteIterator operator++(int) {
-    stream_->advance();
-    return *this;
-  }
-  friend bool operator==(const ByteIterator& a, const ByteIterator& b) {
-    return a.done() == b.done();
-  }
-  friend bool operator!=(const ByteIterator& a, const ByteIterator& b) { return !(a == b); }
-
- private:
-  [[nodiscard]] bool done() const { return stream_ == nullptr || stream_->at_end(); }
-  ByteStream* stream_;
-};
 
 struct TraceEvent {
   std::string category, name, phase;
@@ -90,38 +36,17 @@ struct TraceEvent {
 };
 
 /// Follows the document's nesting and collects one event at a time.
-class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
+class TraceHandler {
  public:
   explicit TraceHandler(ProfileBuilder& builder) : builder_(builder) {}
 
-  bool null() override { return scalar(); }
-  bool boolean(bool) override { return scalar(); }
-  bool number_integer(number_integer_t value) override {
-    return number(static_cast<double>(value));
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return number(static_cast<double>(value));
-  }
-  bool number_float(number_float_t value, const string_t&) override { return number(value); }
-  bool string(string_t& value) override;
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return open(false); }
-  bool start_array(std::size_t) override { return open(true); }
-  bool key(string_t& value) override {
-    stack_.back().key.assign(value);
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception& exception) override {
-    error_position = position;
-    error_text = exception.what();
-    return false;
-  }
+  void open(bool array);
+  void close();
+  void key(const std::string& text) { stack_.back().key = text; }
+  void string(const std::string& text);
+  void number(double value);
+  void other() {}
 
-  std::size_t error_position = 0;
-  std::string error_text;
   std::int64_t kernels = 0, ranges = 0, copies = 0;
   double copy_us = 0.0;
 
@@ -130,10 +55,6 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
     bool array;
     std::string key;  ///< of the member being read
   };
-  bool scalar() { return true; }
-  bool number(double value);
-  bool open(bool array);
-  bool close();
   void finish_event();
   [[nodiscard]] bool in_event() const { return event_depth_ != 0 && stack_.size() >= event_depth_; }
   /// True inside args of an event, at its own level.
@@ -153,23 +74,18 @@ class TraceHandler : public nlohmann::json_sax<nlohmann::json> {
   bool first_device_ = true;
 };
 
-bool TraceHandler::open(bool array) {
-  if (stack_.size() >= kMaxDepth) {
-    error_text = fmt::format("nesting is deeper than {}", kMaxDepth);
-    return false;
-  }
+void TraceHandler::open(bool array) {
   stack_.push_back({array, {}});
-  if (event_depth_ != 0 || array) return true;
+  if (event_depth_ != 0 || array) return;
   const bool listed = stack_.size() == 2 && stack_[0].array;
   const bool member = stack_.size() == 3 && stack_[1].array && stack_[0].key == "traceEvents";
   if (listed || member) {
     event_depth_ = stack_.size();
     event_.clear();
   }
-  return true;
 }
 
-bool TraceHandler::close() {
+void TraceHandler::close() {
   if (event_depth_ != 0 && stack_.size() == event_depth_) {
     finish_event();
     event_depth_ = 0;
@@ -186,10 +102,9 @@ bool TraceHandler::close() {
     first_device_ = false;
   }
   stack_.pop_back();
-  return true;
 }
 
-bool TraceHandler::string(string_t& value) {
+void TraceHandler::string(const std::string& value) {
   if (in_event() && stack_.size() == event_depth_) {
     const std::string& key = stack_.back().key;
     if (key == "cat") event_.category = value;
@@ -198,17 +113,19 @@ bool TraceHandler::string(string_t& value) {
   } else if (in_device() && first_device_ && stack_.back().key == "name") {
     builder_.profile().device.name = value;
   }
-  return true;
 }
 
-bool TraceHandler::number(double value) {
+void TraceHandler::number(double value) {
   if (in_event() && stack_.size() == event_depth_) {
     if (stack_.back().key == "dur") {
       event_.duration_us = value;
       event_.has_duration = true;
     }
   } else if (in_args(0)) {
-    if (is_used_metric(stack_.back().key)) event_.counters.emplace_back(stack_.back().key, value);
+    const std::string& name = stack_.back().key;
+    // Most arguments ("stream", "External id") are no counters, and say so by their name.
+    if (name.find("__") != std::string::npos && is_used_metric(name))
+      event_.counters.emplace_back(stack_.back().key, value);
   } else if (in_args(1) && stack_.back().array) {
     const std::string& list = stack_[event_depth_].key;
     if (list == "grid" && event_.grid.size() < 3) event_.grid.push_back(value);
@@ -221,7 +138,6 @@ bool TraceHandler::number(double value) {
       builder_.profile().device.sm_count = static_cast<std::int64_t>(value);
     }
   }
-  return true;
 }
 
 std::optional<Dim3> to_dim3(const std::vector<double>& values) {
@@ -272,18 +188,7 @@ bool recognises_kineto(std::string_view head) {
 Result<RawProfile> import_kineto(TextSource& source) {
   ProfileBuilder builder("kineto", source.name());
   TraceHandler handler(builder);
-  ByteStream stream(source);
-  const bool complete = nlohmann::json::sax_parse(ByteIterator(&stream), ByteIterator(nullptr),
-                                                  &handler, nlohmann::json::input_format_t::json);
-  if (stream.error()) return tl::unexpected(*stream.error());
-  if (!complete) {
-    const bool located = handler.error_position != 0;
-    return bad_input(source.name(),
-                     located ? fmt::format("the JSON of this trace is damaged near byte {}",
-                                           handler.error_position)
-                             : "the JSON of this trace is damaged: " + handler.error_text,
-                     "the trace was cut; record it again");
-  }
+  ROOFTILE_CHECK(JsonScanner(source).run(handler));
   if (handler.kernels == 0 && handler.ranges == 0) {
     return bad_input(source.name(), "there are no GPU kernels in this trace",
                      "record with activities=[ProfilerActivity.CUDA]");

@@ -212,10 +212,17 @@ Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
                          "sums over launches or n/a values",
                          "export without --print-summary");
       }
-      const auto n = std::min(static_cast<std::int64_t>(column.values.size()), dropped);
+      // Counters of one-metric runs may cover different numbers of launches.
+      const Column* same = it->second->find(column.metric);
+      const std::int64_t first =
+          same != nullptr ? static_cast<std::int64_t>(same->values.size()) : dropped;
+      const auto n = std::min(static_cast<std::int64_t>(column.values.size()), first);
       column.values.erase(column.values.begin(), column.values.begin() + n);
     }
     kernel.rows = std::max<std::int64_t>(0, kernel.rows - dropped);
+  }
+  for (KernelSeries& kernel : rest.kernels) {
+    std::erase_if(kernel.columns, [](const Column& column) { return column.values.empty(); });
   }
   std::erase_if(rest.kernels, [](const KernelSeries& kernel) { return kernel.launches() == 0; });
   return rest;

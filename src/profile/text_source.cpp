@@ -44,6 +44,7 @@ void append_utf8(std::uint32_t code, std::vector<char>& out) {
 
 struct TextSource::State {
   std::string name;
+  std::size_t chunk = kChunk;     ///< bytes read at once; less for short texts in memory
   std::optional<InputFile> file;  ///< absent when reading from memory
   std::string memory;
   std::size_t memory_position = 0;
@@ -128,7 +129,7 @@ Result<std::size_t> TextSource::State::read_bytes(char* data, std::size_t size) 
 
 /// Looks at the first bytes: gzip or not, and which encoding.
 Status TextSource::State::start() {
-  packed.resize(kChunk);
+  packed.resize(chunk);
   ROOFTILE_CHECK(refill_packed());
   if (packed_end >= 2 && packed[0] == '\x1f' && packed[1] == '\x8b') {
     inflater.emplace();
@@ -151,12 +152,12 @@ Status TextSource::State::start() {
 }
 
 void TextSource::State::make_room() {
-  if (begin > 0 && (begin == end || buffer.size() - end < kChunk)) {
+  if (begin > 0 && (begin == end || buffer.size() - end < chunk)) {
     std::memmove(buffer.data(), buffer.data() + begin, end - begin);
     end -= begin;
     begin = 0;
   }
-  if (buffer.size() - end < kChunk) buffer.resize(std::max(buffer.size() * 2, end + kChunk));
+  if (buffer.size() - end < chunk) buffer.resize(std::max(buffer.size() * 2, end + chunk));
 }
 
 /// Decodes `wide` into the buffer; an odd byte and a lone high surrogate wait for more.
@@ -195,8 +196,8 @@ Status TextSource::State::fill() {
     return {};
   }
   const std::size_t before = wide.size();
-  wide.resize(before + kChunk / 2);
-  ROOFTILE_TRY(const std::size_t got, read_bytes(wide.data() + before, kChunk / 2));
+  wide.resize(before + chunk);
+  ROOFTILE_TRY(const std::size_t got, read_bytes(wide.data() + before, chunk));
   wide.resize(before + got);
   finished = got == 0;
   decode_wide();
@@ -221,6 +222,7 @@ Result<TextSource> TextSource::from_text(std::string text, std::string name) {
   auto state = std::make_unique<State>();
   state->name = std::move(name);
   state->memory = std::move(text);
+  state->chunk = std::clamp<std::size_t>(state->memory.size(), 256, kChunk);
   ROOFTILE_CHECK(state->start());
   return TextSource(std::move(state));
 }

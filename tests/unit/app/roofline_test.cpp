@@ -47,6 +47,12 @@ std::string table(const std::string& metric, const std::string& unit,
   return text;
 }
 
+RooflineRequest request_for(std::vector<std::string> exports) {
+  RooflineRequest request;
+  request.exports = std::move(exports);
+  return request;
+}
+
 TEST_F(Roofline, OneMetricPerFileJoinsAndRunsStayApart) {
   // Two runs with the same kernels and other launch counts, files in the order of their counters.
   const std::vector<std::string> files{
@@ -56,7 +62,7 @@ TEST_F(Roofline, OneMetricPerFileJoinsAndRunsStayApart) {
       write("fw.bytes", table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}})),
       write("both.bytes",
             table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}, {"a", 9000}}))};
-  const auto chart = roofline({.exports = files}, Catalog::embedded());
+  const auto chart = roofline(request_for(files), Catalog::embedded());
   ASSERT_TRUE(chart) << to_string(chart.error());
   ASSERT_EQ(chart->phases.size(), 2U);
   EXPECT_EQ(chart->phases[0].label, "fw");
@@ -71,7 +77,7 @@ TEST_F(Roofline, SubtractionKeepsTheLastLaunches) {
                                                    {{"a", 100}, {"b", 50}, {"a", 300}, {"c", 7}}));
   const std::string fw =
       write("fw.csv", table("gpu__time_duration.sum", "ns", {{"a", 90}, {"b", 50}}));
-  RooflineRequest request{.exports = {both}};
+  RooflineRequest request = request_for({both});
   request.subtract = {fw};
   const auto chart = roofline(request, Catalog::embedded());
   ASSERT_TRUE(chart) << to_string(chart.error());
@@ -81,11 +87,28 @@ TEST_F(Roofline, SubtractionKeepsTheLastLaunches) {
   EXPECT_EQ(chart->points[1].record.name, "c");
 }
 
+/// The authors join the counters of the runs by name and drop what is not in all of them.
+TEST_F(Roofline, NerscModeJoinsInnerAndSaysSo) {
+  const std::vector<std::string> files{
+      write("r.time", table("gpu__time_duration.sum", "ns", {{"a", 100}, {"b", 50}, {"c", 9}})),
+      write("r.bytes", table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}}))};
+  RooflineRequest request = request_for(files);
+  const auto all = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(all) << to_string(all.error());
+  EXPECT_EQ(all->total.kernels, 3);
+  request.nersc = true;
+  const auto inner = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(inner) << to_string(inner.error());
+  EXPECT_EQ(inner->total.kernels, 2);
+  EXPECT_TRUE(std::any_of(inner->warnings.begin(), inner->warnings.end(),
+                          [](const auto& w) { return w.name == "inner-join"; }));
+}
+
 TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
   write("run1/t", table("gpu__time_duration.sum", "ns", {{"a", 100}}));
   write("run1/b", table("dram__bytes.sum", "byte", {{"a", 1000}}));
   const std::string other = write("x.csv", table("gpu__time_duration.sum", "ns", {{"a", 400}}));
-  RooflineRequest request{.exports = {(folder_ / "run1").string(), "second=" + other}};
+  RooflineRequest request = request_for({(folder_ / "run1").string(), "second=" + other});
   request.compare = true;
   const auto chart = roofline(request, Catalog::embedded());
   ASSERT_TRUE(chart) << to_string(chart.error());
@@ -111,7 +134,7 @@ TEST_F(Roofline, RoofsFromTheExportItself) {
             "\"\",\"\",\"\",\"byte\",\"byte/cycle\",\"cycle/nsecond\",\"us\",\"Ghz\",\"inst\","
             "\"inst/cycle\"\n"
             "\"0\",\"1\",\"k\",\"50000\",\"100\",\"1\",\"1\",\"1\",\"16000\",\"64\"\n");
-  const auto chart = roofline({.exports = {file}}, Catalog::embedded());
+  const auto chart = roofline(request_for({file}), Catalog::embedded());
   ASSERT_TRUE(chart) << to_string(chart.error());
   EXPECT_EQ(chart->roofs.provenance(), "export");
   EXPECT_DOUBLE_EQ(chart->roofs.bandwidth(hardware::MemoryLevel::Dram)->base(), 100e9);

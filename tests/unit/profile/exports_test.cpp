@@ -17,7 +17,8 @@ namespace rooftile::profile {
 namespace {
 
 /// The authors' post-processing: total cycles over the mean clock.
-const EvaluateOptions kAuthors{.isa = {}, .mean_clock = true, .short_launch = 10.0_us};
+const EvaluateOptions kAuthors{
+    .isa = {}, .mean_clock = true, .inner_join = true, .short_launch = 10.0_us};
 
 /// Files of the profiles folder whose name contains `part`.
 std::vector<std::string> files_with(const std::string& part) {

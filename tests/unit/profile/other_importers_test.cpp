@@ -160,6 +160,19 @@ TEST(Kineto, KernelsCountersAndDevice) {
   }
 }
 
+TEST(Kineto, WhatProfilersWriteIsNotAlwaysJson) {
+  // NaN, a raw tab, escapes, and Chrome's array format that is never closed
+  const RawProfile p = import(
+      "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\\u0041\\n\tb\",\"dur\":2e0,\"args\":{"
+      "\"occupancy\":NaN,\"x\":-Infinity,\"y\":null}},\n");
+  ASSERT_EQ(p.kernels.size(), 1U);
+  EXPECT_EQ(p.kernels[0].name, "aA\n\tb");
+  EXPECT_NE(failure("[{\"ph\":\"X\",\"cat\":\"kernel\"]").find("damaged near byte 25"),
+            std::string::npos);
+  EXPECT_NE(failure("{\"traceEvents\":" + std::string(300, '[')).find("damaged"),
+            std::string::npos);
+}
+
 TEST(Likwid, PrintedTableOfTwoThreads) {
   const RawProfile p = import(
       "CPU name:\tIntel(R) Xeon(R) Gold\n"
@@ -223,7 +236,7 @@ TEST(MachineFiles, BenchTableSysinfoPeaksAndErt) {
 
 TEST(Errors, OfEveryFormat) {
   EXPECT_EQ(failure("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\""),
-            "error: x: the JSON of this trace is damaged near byte 41\n"
+            "error: x: the JSON of this trace is damaged near byte 40\n"
             "hint: the trace was cut; record it again\n");
   EXPECT_EQ(failure("{\"traceEvents\":[]}"),
             "error: x: there are no GPU kernels in this trace\n"
