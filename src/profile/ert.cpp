@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results of the Empirical Roofline Toolkit: roofline.json and `sum` are roofs, `max`, `pre` and
-// `try.NNN` are sweep points that characterize's ERT rule reduces to roofs [roofline.md 1.4].
+// `try.NNN` are sweep points that characterize's ERT rule reduces to roofs.
 #include <fmt/format.h>
 
 #include "core/json.h"

@@ -144,7 +144,7 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
   return record;
 }
 
-/// peak_sustained (per cycle) times the clock of its unit [roofline.md 2.3, last point].
+/// peak_sustained (per cycle) times the clock of its unit.
 struct PeakSource {
   std::optional<MemoryLevel> level;
   std::optional<RateKey> rate;

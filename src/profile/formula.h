@@ -3,7 +3,7 @@
 // Which counters make a FLOP, a byte and a second. One table (formula.cpp) for all tools and
 // generations: for each quantity the formulas in order of preference, the first one whose counters
 // are there is used, and every one that was used is listed in the report. Levels are defined by
-// the counters, so "L1" of two tools need not be the same quantity (roofline.md 2.3): the text of
+// the counters, so "L1" of two tools need not be the same quantity: the text of
 // the formula says what it is.
 //
 // FLOPs: one per add and multiply, two per fused multiply-add; transcendental, integer, compare and

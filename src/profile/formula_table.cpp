@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// [Yang20] section 2 and roofline.md 2.1 (Nsight Compute, nvprof), 2.3 (names that moved), 3.1
-// (AMD), 3.2 (CPU). FADD2, FMUL2 and FFMA2 are the packed FP32 pairs of data-centre Blackwell.
+// [Yang20] and arXiv 2009.02449 (Nsight Compute, nvprof), names as CUPTI lists them per chip, ROCm
+// Compute Profiler (AMD), LIKWID (CPU). FADD2, FMUL2 and FFMA2 are the packed FP32 pairs of
+// data-centre Blackwell.
 #include "profile/formula.h"
 
 namespace rooftile::profile {

@@ -2,7 +2,7 @@
 //
 // A measured kernel: what the roofline needs to know about all launches of one kernel name.
 // Absent means not measured, never zero: a kernel without FLOP counters has no FLOPs, a kernel
-// whose counters are all zero has zero FLOPs ("zero-AI", roofline.md 0).
+// whose counters are all zero has zero FLOPs ("zero-AI").
 #pragma once
 
 #include <array>

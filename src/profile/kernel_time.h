@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Time of a kernel's launches, from whichever counters are there. A trace's own duration comes
-// first: it was taken without replay and at the clocks of the real run (roofline.md 3.3).
+// first: it was taken without replay and at the clocks of the real run.
 #pragma once
 
 #include <optional>

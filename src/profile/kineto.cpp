@@ -3,7 +3,7 @@
 // Kineto (torch.profiler) traces: kernels with their durations, and the counters of the CUPTI range
 // profiler where it ran. Parsed as a stream of events, so a trace of many gigabytes needs no more
 // memory than its distinct kernels (plus 8 bytes per launch). The duration of a profiler range is
-// inflated by the replay and is not used [roofline.md 3.3].
+// inflated by the replay and is not used.
 #include <fmt/format.h>
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nsight Compute: everything `ncu` and `nv-nsight-cu-cli` print (roofline.md 2.4). One pass over
-// the lines; whatever is neither a table nor a text-mode section (banners, the program's output) is
-// skipped. Tables are told apart by their columns:
+// Nsight Compute: everything `ncu` and `nv-nsight-cu-cli` print (docs/format/profiles.md). One pass
+// over the lines; whatever is neither a table nor a text-mode section (banners, the program's
+// output) is skipped. Tables are told apart by their columns:
 //   long        Metric Name, Metric Unit, Metric Value: one row per launch and metric; rows of the
 //               details page are ragged and rules have rows of their own
 //   summary     Metric Name, Invocations, Average (--print-summary per-kernel)

@@ -2,7 +2,8 @@
 //
 // Numbers and units as profilers print them. The same export prints "175,750,560", "175.750.560",
 // "175 750 560" or "175750560" depending on the locale of the process, and "9.00" or "9,00"; which
-// mark is which is a property of the file and is decided from all of its values (roofline.md 2.4):
+// mark is which is a property of the file and is decided from all of its values
+// (docs/format/profiles.md):
 //   both marks in one number      the last one is the decimal mark
 //   one mark more than once       it separates thousands
 //   one mark, not 3 digits after  it is the decimal mark (also "0.123", "1234.567", "1.5e9")

@@ -4,7 +4,7 @@
 // in base units (bytes, seconds, hertz, counts). Nothing is interpreted here: which counters make a
 // FLOP is the business of formula.h. Kernels are columns, not launches, so that
 //   - the twelve one-metric runs of the paper join by name and occurrence (merge()),
-//   - a run can be subtracted from another one (subtract(), roofline.md 2.5 rule 6),
+//   - a run can be subtracted from another one (subtract(), docs/format/profiles.md),
 //   - a 2 GB export shrinks to 8 bytes per useful value.
 #pragma once
 

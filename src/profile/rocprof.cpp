@@ -3,7 +3,7 @@
 // AMD: rocprof v1/v2 (results.csv, pmc_perf.csv: one row per dispatch, one column per counter),
 // rocprofv3 counter_collection (one row per dispatch and counter), kernel traces and statistics.
 // Columns are recognised by name, so merged and trimmed tables work too; counters of several
-// channels (X[0], X[1], ...) are added up to X_sum [roofline.md 3.1].
+// channels (X[0], X[1], ...) are added up to X_sum.
 #include <fmt/format.h>
 
 #include <unordered_set>

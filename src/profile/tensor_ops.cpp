@@ -185,7 +185,7 @@ std::optional<TensorOps> from_instructions(const KernelSeries& kernel, std::stri
   const auto inst = instructions(kernel);
   if (!inst) return std::nullopt;
   const bool volta = isa.empty() || isa.starts_with("7.0") || isa.starts_with("7.2");
-  // On Volta every variant counts steps of 512 (the authors' constant, roofline.md 2.1).
+  // On Volta every variant counts steps of 512 (the authors' constant).
   Shape shape{"", DType::Fp16, 512};
   if (!volta) {
     const auto named = shape_in_name(kernel.name);

@@ -9,7 +9,7 @@
 //      its shape, so a constant is only used where the shape is known: Volta (HMMA.884.F32 steps,
 //      512), or a kernel whose name states it ("s884", "h1688", "tf32_s1688", "s16816", "i16832").
 //      Otherwise the count is left out and said to be missing.
-// [roofline.md 2.3; MMA shapes of the PTX manual]
+// [MMA shapes of the PTX manual; NVIDIA developer forum 285256]
 #pragma once
 
 #include <map>

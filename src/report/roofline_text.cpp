@@ -70,7 +70,8 @@ std::string total_text(const Chart& chart) {
   if (total.timed) text += ", " + format_ms(to_ms(total.time));
   if (total.flops) text += ", " + format_flops(*total.flops, 4);
   if (const auto rate = total.rate()) {
-    text += fmt::format(", {:.5g} {}", chart_gflops(chart, *rate),
+    const double value = chart_gflops(chart, *rate);
+    text += fmt::format(fmt::runtime(value >= 1e3 ? ", {:.0f} {}" : ", {:.4g} {}"), value,
                         chart.binary_units ? "GiFLOP/s" : "GFLOP/s");
   }
   text += "\n";

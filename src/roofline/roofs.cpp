@@ -104,7 +104,7 @@ Roofs roofs_of(std::span<const profile::ExportRoof> roofs, std::optional<Hertz> 
 namespace {
 
 /// Medians per (working set, trials) over the experiments, then the most trials per working set,
-/// as ERT's `pre` and `max` [roofline.md 1.4].
+/// as ERT's `pre` and `max`.
 std::vector<characterize::ErtPoint> ert_points(std::span<const profile::SweepSample> sweep) {
   std::map<std::pair<double, std::int64_t>, std::vector<profile::SweepSample>> groups;
   for (const profile::SweepSample& sample : sweep) {

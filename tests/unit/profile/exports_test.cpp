@@ -130,7 +130,7 @@ TEST(Exports, DeepCamKernelsEqualTheAuthorsTables) {
   }
 }
 
-/// roofline.md 7, G1: 45 kernels, 797 launches, 0.104184 s over the mean clock, 0.104122 s per
+/// The published run: 45 kernels, 797 launches, 0.104184 s over the mean clock, 0.104122 s per
 /// launch, 437 zero-AI launches with 10.14 % of the time, 1.3704e12 FLOP.
 TEST(Exports, DeepCamForwardGivesThePapersTotals) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";

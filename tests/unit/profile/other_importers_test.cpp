@@ -41,7 +41,7 @@ std::string gzip(const std::string& text) {
   return out;
 }
 
-// GPP of BerkeleyGW on V100 with nvprof [roofline.md 3.2]: 6.3206e12 FLOP, 1.2808043 s.
+// GPP of BerkeleyGW on V100 with nvprof (arXiv 2009.02449): 6.3206e12 FLOP, 1.2808043 s.
 const char* const kNvprof =
     "==12== NVPROF is profiling process 12, command: ./gpp\n"
     "==12== Profiling result:\n"
