@@ -38,7 +38,7 @@ TEST(NativeGraphError, Header) {
             "error: g.json:/: a native graph has no key/value cache for the phase \"decode\"\n"
             "hint: choose the phase infer or train\n");
   EXPECT_EQ(message(R"({"rooftile_graph": 1, "inputs": {"x": [1]}, "blocks": []})", {.batch = 0}),
-            "error: g.json:/: a batch of 0 is out of range\nhint: at least 1\n");
+            "error: g.json: a batch of 0 is out of range\nhint: 1 to 16777216\n");
 }
 
 TEST(NativeGraphError, Sizes) {
