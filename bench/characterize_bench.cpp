@@ -6,6 +6,7 @@
 // same chance of an undisturbed run. The target is 95 % of the better rival; the last rows compare
 // with what the FMA ports can do at the observed clock.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,7 +24,7 @@ namespace {
 using namespace rooftile;
 using namespace rooftile::characterize;
 
-constexpr int kRounds = 10;
+constexpr int kRounds = 4;
 
 struct Comparison {
   std::string what;
@@ -56,11 +57,12 @@ double our_rate(Device& device, const Comparison& c) {
   return amount * static_cast<double>(passes) / fastest(60, passes);
 }
 
-/// likwid-bench prints MByte/s and MFlops/s of a whole run, so its runs are made as short as ours;
-/// `ours` is our rate, which tells how many iterations that takes.
-double likwid_rate(const Comparison& c, std::size_t threads, double ours) {
+/// likwid-bench prints MByte/s and MFlops/s of a whole run. Short runs escape interruptions, long
+/// ones hide its start-up, so `length` varies from round to round; `ours` is our rate, which tells
+/// how many iterations that takes.
+double likwid_rate(const Comparison& c, std::size_t threads, double ours, double length) {
   const double iteration = c.flops > 0 ? c.bytes / 8 * 16 / ours : c.bytes / ours;
-  const auto iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(1e-3 / iteration));
+  const auto iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(length / iteration));
   const std::string command =
       fmt::format("likwid-bench -t {} -w S0:{}kB:{} -i {} 2>/dev/null | awk '/{}/ {{print $2}}'",
                   c.likwid, static_cast<std::int64_t>(c.bytes / 1000), threads, iterations,
@@ -68,11 +70,16 @@ double likwid_rate(const Comparison& c, std::size_t threads, double ours) {
   return bench::number_from(command).value_or(0.0) * 1e6;
 }
 
-bench::Row compare(Device& device, const Comparison& c, std::size_t threads) {
+bench::Row compare(const Comparison& c, std::size_t threads) {
   double ours = 0, rival = 0;
   for (int round = 0; round < kRounds; ++round) {
-    ours = std::max(ours, our_rate(device, c));
-    rival = std::max(rival, likwid_rate(c, threads, ours));
+    {
+      // The device pins this thread while it lives, and a child would inherit that.
+      auto device = cpu::make_cpu_device({});
+      if (device) ours = std::max(ours, our_rate(**device, c));
+    }
+    const double length = std::array{0.002, 0.01, 0.05, 0.2}[static_cast<std::size_t>(round) % 4];
+    rival = std::max(rival, likwid_rate(c, threads, ours, length));
   }
   bench::Row row{.what = c.what,
                  .unit = c.flops > 0 ? "GFLOP/s" : "GB/s",
@@ -174,13 +181,8 @@ bench::Row compare_ports(Device& device, DType dtype, const std::string& what) {
 
 int main() {
   std::vector<bench::Row> rows;
+  const std::size_t threads = cpu::choose_processors(cpu::load_topology(), std::nullopt).size();
   {
-    auto device = cpu::make_cpu_device({});
-    if (!device) {
-      std::fputs(to_string(device.error()).c_str(), stderr);
-      return 1;
-    }
-    const auto threads = static_cast<std::size_t>((*device)->description().workers);
     const double l1 = 12e3 * static_cast<double>(threads),
                  l2 = 256e3 * static_cast<double>(threads);
     const double memory = 100e6;
@@ -199,7 +201,9 @@ int main() {
          "stream_mem_avx_fma"},
         {"FP64 FLOP/s", Pattern::Update, DType::Fp64, l1, 1024, "peakflops_avx_fma"},
         {"FP32 FLOP/s", Pattern::Update, DType::Fp32, l1, 1024, "peakflops_sp_avx_fma"}};
-    for (const Comparison& c : comparisons) rows.push_back(compare(**device, c, threads));
+    for (const Comparison& c : comparisons) rows.push_back(compare(c, threads));
+  }
+  if (auto device = cpu::make_cpu_device({})) {
     rows.push_back(compare_ports(**device, DType::Fp64, "FP64 FLOP/s, limit"));
     rows.push_back(compare_ports(**device, DType::Fp32, "FP32 FLOP/s, limit"));
   }

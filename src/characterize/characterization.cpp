@@ -41,9 +41,8 @@ std::vector<CurvePoint> curve_of(const std::vector<Sample>& samples, Pattern pat
                        (s.work.bytes / s.time.low).base()});
     }
   }
-  std::stable_sort(curve.begin(), curve.end(), [](const CurvePoint& a, const CurvePoint& b) {
-    return a.working_set < b.working_set;
-  });
+  std::sort(curve.begin(), curve.end(),
+            [](const CurvePoint& a, const CurvePoint& b) { return a.working_set < b.working_set; });
   return curve;
 }
 
@@ -56,9 +55,8 @@ void reduce_by_ert(const ErtRule& rule, Characterization& out) {
                       .bandwidth = s.work.bytes / s.time.median,
                       .rate = s.work.flops / s.time.median});
   }
-  std::stable_sort(points.begin(), points.end(), [](const ErtPoint& a, const ErtPoint& b) {
-    return a.working_set < b.working_set;
-  });
+  std::sort(points.begin(), points.end(),
+            [](const ErtPoint& a, const ErtPoint& b) { return a.working_set < b.working_set; });
   for (const ErtLevel& level : summarize_ert(points, rule).levels) {
     const double value = level.bandwidth.base();
     out.bandwidths.push_back({.pattern = Pattern::Update,
@@ -126,6 +124,9 @@ void warn_about_levels(Characterization& out) {
       out.warnings.push_back(
           fmt::format("{} shows no plateau; its bandwidth is the fastest point", b.plateau.level));
     }
+  }
+  if (!best.empty() && best.back().plateau.level != kMemoryName) {
+    out.warnings.emplace_back("memory was not measured: no working set is twice the last cache");
   }
   for (const CacheLevel& cache : out.device.caches) {
     const bool seen = std::any_of(best.begin(), best.end(), [&](const LevelBandwidth& b) {
