@@ -32,16 +32,17 @@ std::string arithmetic(latency::Limiter limiter, const latency::Job& job,
 }
 
 report::KernelReport explain(const graph::LoweredKernel& kernel, const latency::Job& job,
-                             const latency::Estimate& estimate) {
+                             const latency::Estimate& estimate, const hardware::GpuSpec& gpu) {
   report::KernelReport report;
   report.row = report::make_operator({.kernel = kernel, .estimate = estimate});
-  const latency::BoundTerms terms = latency::bound_terms(job.work, estimate.traffic, job.roof);
+  const traffic::Traffic least = traffic::compulsory(job.work, gpu);
+  const latency::BoundTerms terms = latency::bound_terms(job.work, least, job.roof);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto limiter = static_cast<latency::Limiter>(i);
     if (terms[i]) {
       report.terms.push_back({.limiter = std::string(name_of(limiter)),
                               .ms = to_ms(*terms[i]),
-                              .arithmetic = arithmetic(limiter, job, estimate.traffic)});
+                              .arithmetic = arithmetic(limiter, job, least)});
     } else {
       report.unknown.emplace_back(name_of(limiter));
     }
@@ -78,7 +79,7 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
         .name = work.op,
         .phase = backward ? graph::Phase::Backward : graph::Phase::Forward,
         .work = work};
-    reports.push_back(explain(lowered, job, predictor->estimate(job, machine)));
+    reports.push_back(explain(lowered, job, predictor->estimate(job, machine), machine.gpu));
     reports.back().gpu_name = machine.gpu.name;
     reports.back().predictor = predictor->name();
   }

@@ -5,6 +5,8 @@
 //   t >= max( FLOP / rate(dtype, pipe),  bytes_l1 / BW_l1,  bytes_l2 / BW_l2,
 //             (bytes_dram - what L2 may already hold) / BW_dram,  launch )
 //
+// The bytes are the compulsory ones (traffic::compulsory): what the modelled kernel moves beyond
+// them is reported beside the bound, as a better kernel may avoid it.
 // Levels whose bandwidth is unknown do not take part: the bound gets weaker, never wrong. Wave
 // quantisation is not in it; it is TilePlan::wave_factor(), reported beside. Rates are dense
 // data-sheet peaks at the quoted clocks unless measured ceilings are attached to the machine; a

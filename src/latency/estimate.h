@@ -30,7 +30,8 @@ struct Estimate {
   Seconds bound;
   Limiter limiter = Limiter::Compute;
   Provenance provenance = Provenance::Bound;
-  bool extrapolated = false;  ///< outside of what the predictor was fitted on
+  bool extrapolated = false;   ///< outside of what the predictor was fitted on
+  std::string_view algorithm;  ///< of a convolution where the predictor chose one; static text
   tile::TilePlan plan;
   traffic::Traffic traffic;
 };

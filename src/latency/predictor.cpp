@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/text.h"
+#include "latency/analytical.h"
 
 namespace rooftile::latency {
 
@@ -20,7 +21,8 @@ class BoundPredictor final : public Predictor {
     Estimate estimate;
     estimate.plan = tile::decompose(job.work, machine.gpu);
     estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
-    const Bound lower = bound(job.work, estimate.traffic, job.roof);
+    // Another kernel may move less than the modelled one: the bound takes the compulsory bytes.
+    const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
     estimate.time = estimate.low = estimate.high = estimate.bound = lower.time;
     estimate.limiter = lower.limiter;
     estimate.provenance = Provenance::Bound;
@@ -34,13 +36,18 @@ Result<std::unique_ptr<Predictor>> make(const Catalog& /*catalog*/) {
   return std::make_unique<P>();
 }
 
+Result<std::unique_ptr<Predictor>> make_delta(const Catalog& /*catalog*/) {
+  return make_delta_predictor();
+}
+
 struct PredictorEntry {
   std::string_view name;
   Result<std::unique_ptr<Predictor>> (*make)(const Catalog&);
 };
 
 // The default comes first.
-constexpr std::array kPredictors{PredictorEntry{.name = "bound", .make = make<BoundPredictor>}};
+constexpr std::array kPredictors{PredictorEntry{.name = "bound", .make = make<BoundPredictor>},
+                                 PredictorEntry{.name = "delta", .make = make_delta}};
 
 constexpr auto kNames = [] {
   std::array<std::string_view, kPredictors.size()> names;

@@ -66,7 +66,7 @@ ordered_json report_json(const Report& report, bool with_operators) {
 }  // namespace
 
 ordered_json operator_json(const OperatorReport& op) {
-  return {
+  ordered_json json{
       {"name", op.name},
       {"op", op.op},
       {"phase", op.phase},
@@ -85,6 +85,8 @@ ordered_json operator_json(const OperatorReport& op) {
       {"wave_factor", op.wave_factor},
       {"provenance", op.provenance},
       {"extrapolated", op.extrapolated}};
+  if (!op.algorithm.empty()) json["algorithm"] = op.algorithm;
+  return json;
 }
 
 std::string to_json(const Report& report) {

@@ -68,6 +68,7 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op) {
                       .l2 = (estimate.traffic.l2 * launches).base(),
                       .dram = (estimate.traffic.dram() * launches).base()},
           .flops = (work.flops * launches).base(),
+          .algorithm = std::string(estimate.algorithm),
           .tile = estimate.plan.label(),
           .waves = estimate.plan.waves(),
           .wave_factor = estimate.plan.wave_factor(),

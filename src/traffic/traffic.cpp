@@ -1,20 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traffic/traffic.h"
 
+#include <algorithm>
+#include <variant>
+
+#include "traffic/closed.h"
+
 namespace rooftile::traffic {
 
+namespace {
+
+Bytes avoidable(Bytes bytes, const hardware::GpuSpec& gpu) {
+  return min(bytes, gpu.l2.size.value_or(Bytes{}));
+}
+
+ReadBytes read_bytes(const ops::KernelWork& work, const tile::TilePlan& plan,
+                     const ClosedMachine& machine) {
+  const ClosedCut cut{.tile = {.m = plan.tile_m, .n = plan.tile_n, .k = plan.tile_k},
+                      .split_k = plan.split_k};
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
+    return closed_gemm(*gemm, work.dtype, cut, machine);
+  }
+  if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
+    return closed_conv(*conv, work.dtype, cut, machine);
+  }
+  if (const auto* attention = std::get_if<ops::AttentionShape>(&work.shape)) {
+    return closed_attention(work, *attention, plan.tile_m, machine);
+  }
+  return closed_rows(work, std::get<ops::RowShape>(work.shape), machine);
+}
+
+}  // namespace
+
 Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu) {
-  const Bytes kept = gpu.l2.size.value_or(Bytes{});
   return {.l1 = work.bytes(),
           .l2 = work.bytes(),
           .dram_read = work.read,
           .dram_written = work.written,
-          .dram_avoidable = min(work.bytes(), kept)};
+          .dram_avoidable = avoidable(work.bytes(), gpu)};
 }
 
-Traffic model(const ops::KernelWork& work, const tile::TilePlan& /*plan*/,
+Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
               const hardware::GpuSpec& gpu) {
-  return compulsory(work, gpu);
+  const ClosedMachine machine{.concurrent = plan.concurrent,
+                              .sms = std::max<std::int64_t>(1, gpu.sm.count),
+                              .l2_bytes = gpu.l2.size.value_or(Bytes{}).base()};
+  const ReadBytes read = read_bytes(work, plan, machine);
+  // Parts of k write partial sums, and a reduction reads them and writes the result.
+  const Bytes partial =
+      plan.split_k > 1 ? work.written * static_cast<double>(plan.split_k) : Bytes{};
+  const Bytes l1 = max(Bytes::from_base(read.l1), work.read) + partial;
+  const Bytes l2 = max(Bytes::from_base(read.l2), work.read) + partial;
+  return {.l1 = l1 + work.written + partial,
+          .l2 = l2 + work.written + partial,
+          .dram_read = max(Bytes::from_base(read.dram), work.read) + partial,
+          .dram_written = work.written + partial,
+          .dram_avoidable = avoidable(work.bytes(), gpu)};
 }
 
 }  // namespace rooftile::traffic

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/analytical.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+namespace rooftile::latency {
+
+namespace {
+
+// Half-widths of the 80 % interval as factors: 80 % of the convolution rows with a calibrated
+// machine lie within 1.3 (`rooftile traffic --validate`, docs/theory/traffic.md). Kernels without
+// calibration get the bound as their low end and twice the time as their high end.
+constexpr double kCalibratedSpread = 1.3;
+constexpr double kUncalibratedSpread = 2.0;
+// Vector kernels keep enough loads in flight for this share of the L1 and L2 rates.
+constexpr double kCacheFraction = 0.7;
+
+tile::TilePlan plan_of(const StreamTime& time) {
+  return {.tile_m = static_cast<std::int64_t>(time.tile.m),
+          .tile_n = static_cast<std::int64_t>(time.tile.n),
+          .tile_k = static_cast<std::int64_t>(time.tile.k),
+          .split_k = static_cast<std::int64_t>(time.split),
+          .tiles = static_cast<std::int64_t>(std::max(1.0, time.ctas)),
+          .concurrent = static_cast<std::int64_t>(std::max(1.0, time.concurrent))};
+}
+
+/// At least the compulsory bytes at each level, and ordered.
+traffic::Traffic traffic_of(const ops::KernelWork& work, const traffic::ReadBytes& read,
+                            double written, const hardware::GpuSpec& gpu) {
+  traffic::Traffic t = traffic::compulsory(work, gpu);
+  t.dram_written = max(work.written, Bytes::from_base(written));
+  t.dram_read = max(work.read, Bytes::from_base(read.dram));
+  t.l2 = max(Bytes::from_base(read.l2), t.dram_read) + t.dram_written;
+  t.l1 = max(Bytes::from_base(read.l1) + t.dram_written, t.l2);
+  return t;
+}
+
+AnalyticalTime finish(AnalyticalTime out, double seconds) {
+  out.time = Seconds::from_base(seconds + kLaunchSeconds);
+  if (kLaunchSeconds > seconds) out.bottleneck = Bottleneck::Launch;
+  return out;
+}
+
+AnalyticalTime conv_time(const ops::KernelWork& work, const ops::ConvShape& conv,
+                         const TimeMachine& machine, const hardware::GpuSpec& gpu) {
+  const ConvCandidate best = conv_candidates(conv, work.dtype, machine, {}).front();
+  return finish({.time = {},
+                 .bottleneck = best.time.bottleneck,
+                 .algorithm = name_of(best.algorithm),
+                 .plan = plan_of(best.time),
+                 .traffic = traffic_of(work, best.read, best.written, gpu),
+                 .calibrated = machine.calibrated && conv.groups == 1},
+                best.seconds());
+}
+
+AnalyticalTime gemm_time(const ops::KernelWork& work, const ops::GemmShape& gemm,
+                         const TimeMachine& machine, const hardware::GpuSpec& gpu) {
+  const GemmCandidate best = gemm_candidate(gemm, work.dtype, machine);
+  return finish({.time = {},
+                 .bottleneck = best.time.bottleneck,
+                 .algorithm = {},
+                 .plan = plan_of(best.time),
+                 .traffic = traffic_of(work, best.read, best.written, gpu),
+                 .calibrated = machine.calibrated},
+                best.time.total());
+}
+
+/// Streams through memory: the slowest level, each at its attainable share.
+AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machine,
+                           const hardware::GpuSpec& gpu) {
+  AnalyticalTime out;
+  out.plan = tile::decompose(work, gpu);
+  out.traffic = traffic::model(work, out.plan, gpu);
+  double seconds = 0;
+  const auto consider = [&](Bottleneck bottleneck, double term) {
+    if (term <= seconds) return;
+    seconds = term;
+    out.bottleneck = bottleneck;
+  };
+  const double clock = machine.clock.base();
+  consider(Bottleneck::Compute,
+           work.flops.base() / (2 * machine.sms * machine.lanes * clock) * machine.issue);
+  consider(Bottleneck::Dram,
+           out.traffic.dram().base() / (kDramFraction * machine.dram_bandwidth.base()));
+  if (machine.l2_bandwidth) {
+    consider(Bottleneck::L2,
+             out.traffic.l2.base() / (kCacheFraction * machine.l2_bandwidth->base()));
+  }
+  if (machine.l1_bandwidth) {
+    consider(Bottleneck::L1, out.traffic.l1.base() / (kCacheFraction * machine.sms * clock *
+                                                      machine.l1_bandwidth->base()));
+  }
+  return finish(out, seconds);
+}
+
+class DeltaPredictor final : public Predictor {
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    const TimeMachine timing =
+        make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
+    const AnalyticalTime result = analytical_time(job.work, timing, machine.gpu);
+    const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
+    Estimate estimate;
+    estimate.time = result.time;
+    estimate.limiter = limiter_of(result.bottleneck);
+    // Winograd and FFT execute fewer multiplications than the direct algorithm the bound counts.
+    estimate.bound = min(lower.time, result.time);
+    if (result.algorithm.empty() || result.algorithm == name_of(ConvAlgorithm::ImplicitGemm)) {
+      estimate.bound = lower.time;
+      if (lower.time > result.time) {
+        estimate.time = lower.time;
+        estimate.limiter = lower.limiter;
+      }
+    }
+    const double spread = result.calibrated ? kCalibratedSpread : kUncalibratedSpread;
+    estimate.low = max(estimate.bound, estimate.time / spread);
+    estimate.high = estimate.time * spread;
+    estimate.provenance = Provenance::Analytical;
+    estimate.extrapolated = !result.calibrated;
+    estimate.algorithm = result.algorithm;
+    estimate.plan = result.plan;
+    estimate.traffic = result.traffic;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "delta"; }
+};
+
+}  // namespace
+
+AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& machine,
+                               const hardware::GpuSpec& gpu) {
+  if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
+    return conv_time(work, *conv, machine, gpu);
+  }
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
+    return gemm_time(work, *gemm, machine, gpu);
+  }
+  return vector_time(work, machine, gpu);
+}
+
+std::unique_ptr<Predictor> make_delta_predictor() {
+  return std::make_unique<DeltaPredictor>();
+}
+
+}  // namespace rooftile::latency

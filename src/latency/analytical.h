@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Predictor `delta`: every kernel's time from first principles and one set of constants.
+// Convolutions: the fastest algorithm of conv_time.h, reported as Estimate::algorithm. Matrix
+// products: the same streams with the tiles of GEMM libraries. Everything else: the slowest level's
+// bytes at an attainable share of its bandwidth, plus the launch. DeLTA's assumptions do not hold
+// for: matrix units and 16-bit types (no calibration), NHWC kernels, GPUs that are not NVIDIA,
+// depthwise layers, fused attention; such estimates are marked `extrapolated`.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "latency/conv_time.h"
+#include "latency/predictor.h"
+
+namespace rooftile::latency {
+
+/// One kernel, explained.
+struct AnalyticalTime {
+  Seconds time = {};  ///< with the launch, never below the bound
+  Bottleneck bottleneck = Bottleneck::Compute;
+  std::string_view algorithm = {};  ///< empty where there is no choice
+  tile::TilePlan plan = {};
+  traffic::Traffic traffic = {};
+  bool calibrated = false;
+};
+
+/// `machine` must have been made for the kernel's arithmetic.
+AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& machine,
+                               const hardware::GpuSpec& gpu);
+
+std::unique_ptr<Predictor> make_delta_predictor();
+
+}  // namespace rooftile::latency

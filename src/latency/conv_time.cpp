@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/conv_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace rooftile::latency {
+
+namespace {
+
+using traffic::ReadBytes;
+
+constexpr double kFusedExtra = 0.134;       // F(2x2,3x3): input transform inside the main loop
+constexpr double kFusedCtaClocks = 4700;    // its output transform, per CTA
+constexpr double kFusedMacs = 16384;        // per channel and CTA: 16 x 32 filters x 32 tiles
+constexpr double kNonfusedExtra = 0.075;    // batched GEMM of F(4x4,3x3)
+constexpr double kNonfusedLaunch = 28e-6;   // seconds, three transform kernels
+constexpr double kL2Residency = 0.34;       // of L2 keeps an intermediate between two kernels
+constexpr double kSmallTileExtra = 0.9;     // 32x32 tiles: bound by shared memory
+constexpr double kDirectEfficiency = 0.18;  // of peak
+constexpr double kGradientExtra = 1.04;     // dgrad as implicit GEMM
+constexpr double kStridedGradient = 2.4;    // dgrad of strided layers: phases, scattered stores
+constexpr double kFilterGradientBase = 1.2, kFilterGradientTap = 0.5;
+constexpr double kNoMisses = 1e9;  // taps of a GEMM whose loads are prefetched
+constexpr double kMaxSplit = 32;
+
+using Edges = std::array<double, 2>;
+constexpr std::array<Edges, 3> kImplicitTiles{{{128, 128}, {128, 64}, {128, 32}}};
+constexpr std::array<Edges, 5> kGemmTiles{{{64, 64}, {128, 64}, {32, 128}, {128, 32}, {128, 128}}};
+constexpr std::array<Edges, 9> kFilterGradientTiles{{{128, 128},
+                                                     {128, 64},
+                                                     {128, 32},
+                                                     {64, 128},
+                                                     {64, 64},
+                                                     {64, 32},
+                                                     {32, 128},
+                                                     {32, 64},
+                                                     {32, 32}}};
+
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+double element_of(DType dtype) {
+  return real(traffic::element_bytes(dtype));
+}
+
+/// One sector of 32 bytes along k.
+StreamTile tile_of(const Edges& edges, double element) {
+  return {.m = edges[0], .n = edges[1], .k = 32 / element};
+}
+
+traffic::ClosedCut cut_of(const StreamTile& tile, double split) {
+  return {.tile = {.m = static_cast<std::int64_t>(tile.m),
+                   .n = static_cast<std::int64_t>(tile.n),
+                   .k = static_cast<std::int64_t>(tile.k)},
+          .split_k = static_cast<std::int64_t>(split)};
+}
+
+traffic::ClosedMachine closed_machine(const TimeMachine& g, const StreamTile& tile,
+                                      double element) {
+  return {.concurrent = static_cast<std::int64_t>(g.sms * active_ctas(g, tile, element)),
+          .sms = std::max<std::int64_t>(1, static_cast<std::int64_t>(g.sms)),
+          .l2_bytes = g.l2_size.base()};
+}
+
+/// Output bytes; split-K writes the partial sums, reads them and writes the result.
+double written_bytes(double output, double split) {
+  return split > 1 ? output * (split + 1) : output;
+}
+
+StreamWork stream_work(const ops::GemmShape& gemm, double element) {
+  return {.m = real(gemm.m),
+          .n = real(gemm.n),
+          .k = real(gemm.k),
+          .batch = real(gemm.batch),
+          .element = element};
+}
+
+/// The implicit GEMM with one tile.
+ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                            const Edges& edges, double split, const StreamTuning& tuning) {
+  const double element = element_of(dtype);
+  const StreamTile tile = tile_of(edges, element);
+  const ops::GemmShape gemm = traffic::gemm_of(c);
+  ConvCandidate out;
+  out.read = traffic::closed_conv(c, dtype, cut_of(tile, split), closed_machine(g, tile, element));
+  const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
+  out.written = written_bytes(output, split);
+  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
+  StreamWork work = stream_work(gemm, element);
+  work.split = split;
+  const double taps = real(c.r * c.s);
+  work.taps = c.pass == ops::ConvPass::FilterGradient ? std::sqrt(taps) : taps;
+  // Only 1 of stride^2 products of a strided data gradient is not zero; its kernels skip the rest.
+  const double skipped =
+      c.pass == ops::ConvPass::DataGradient ? real(c.stride_h * c.stride_w) : 1.0;
+  work.k /= skipped;
+  out.flops /= skipped;
+  work.l1 = out.read.l1 / skipped;
+  work.l2 = out.read.l2 / skipped;
+  work.dram = out.read.dram + (split > 1 ? 2 * split * output : output);
+  out.time = stream_time(g, work, tile, tuning);
+  return out;
+}
+
+/// What the gradients' kernels take longer than the streams say.
+double pass_factor(const ops::ConvShape& c) {
+  switch (c.pass) {
+    case ops::ConvPass::Forward: return 1.0;
+    case ops::ConvPass::DataGradient:
+      return c.stride_h * c.stride_w > 1 ? kStridedGradient : kGradientExtra;
+    case ops::ConvPass::FilterGradient:
+      return kFilterGradientBase + kFilterGradientTap / std::sqrt(real(c.r * c.s));
+  }
+  return 1.0;
+}
+
+ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  ConvCandidate best;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Edges& edges, double split) {
+    const ConvCandidate candidate = implicit_candidate(c, dtype, g, {edges[0], edges[1], split});
+    if (candidate.seconds() < least) {
+      least = candidate.seconds();
+      best = candidate;
+    }
+  };
+  if (c.pass != ops::ConvPass::FilterGradient) {
+    for (const Edges& edges : kImplicitTiles) consider(edges, 1);
+    return best;
+  }
+  for (double split = 1; split <= kMaxSplit; split *= 2) {
+    for (const Edges& edges : kFilterGradientTiles) consider(edges, split);
+  }
+  return best;
+}
+
+ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  ConvCandidate out = implicit_with(c, dtype, g, {32, 32}, 1,
+                                    {.extra = kSmallTileExtra, .prologue = 600, .epilogue = 0});
+  out.algorithm = ConvAlgorithm::ImplicitSmallTile;
+  out.time.sm += out.time.dram;  // too few loads in flight to overlap
+  out.time.dram = 0;
+  return out;
+}
+
+/// A stride-1 3x3 layer as planes: `in` channels to `out` channels on n x h x w outputs.
+struct Plane {
+  double n, h, w, in, out;
+};
+
+Plane plane_of(const ops::ConvShape& c) {
+  if (c.pass == ops::ConvPass::DataGradient) {
+    return {real(c.n), real(c.h), real(c.w), real(c.k), real(c.c)};
+  }
+  return {real(c.n), real(c.p()), real(c.q()), real(c.c), real(c.k)};
+}
+
+ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
+  // images x tile rows x tile columns of a CTA, 32 together, as the kernels' names say
+  constexpr std::array<std::array<double, 3>, 6> kShapes{
+      {{1, 4, 8}, {2, 4, 4}, {2, 2, 8}, {4, 2, 4}, {4, 1, 8}, {4, 4, 2}}};
+  const double rows = std::ceil(p.h / 2);
+  const double columns = std::ceil(p.w / 2);
+  double patches = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < (g.one_winograd_shape ? 1 : kShapes.size()); ++i) {
+    const auto& s = kShapes[i];
+    patches = std::min(patches,
+                       std::ceil(p.n / s[0]) * std::ceil(rows / s[1]) * std::ceil(columns / s[2]));
+  }
+  const double filters = std::ceil(p.out / 32);
+  const double ctas = patches * filters;
+  const double bandwidth = kDramFraction * g.dram_bandwidth.base();
+  ConvCandidate out{.algorithm = ConvAlgorithm::WinogradFused};
+  const double clocks = p.in * kFusedMacs / g.lanes * (g.issue + kFusedExtra) + kFusedCtaClocks;
+  const double filter_transform = 4 * 25 * p.in * p.out / bandwidth;
+  out.time.compute = std::ceil(ctas / g.sms) * p.in * kFusedMacs / g.lanes / g.clock.base();
+  out.time.sm = std::ceil(ctas / g.sms) * clocks / g.clock.base() + filter_transform;
+  out.read.dram = 4 * (p.n * p.h * p.w * p.in + 16 * p.in * p.out);
+  out.written = 4 * p.n * p.h * p.w * p.out;
+  out.time.dram = (out.read.dram + out.written) / bandwidth;
+  out.time.bottleneck = out.time.dram >= out.time.sm ? Bottleneck::Dram : Bottleneck::Compute;
+  // Each CTA reads its 4x4 input tiles (10 x 18 pixels for 4 x 8 tiles) and transformed filters.
+  out.read.l1 = ctas * p.in * 4 * (10 * 18 + 16 * 32);
+  out.read.l2 = std::max(out.read.dram, out.read.l1);
+  out.read.l1 = out.read.l2;
+  out.time.tile = {.m = 32, .n = 32, .k = 8};
+  out.time.ctas = ctas;
+  out.time.concurrent = g.sms;
+  out.flops = 2 * ctas * p.in * kFusedMacs;
+  return out;
+}
+
+/// Part of an intermediate that does not stay in L2 until the next kernel.
+double spilled(const TimeMachine& g, double bytes) {
+  return bytes * std::clamp(1 - kL2Residency * g.l2_size.base() / bytes, 0.0, 1.0);
+}
+
+ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filter_gradient) {
+  const double images = filter_gradient ? p.n : std::ceil(p.n / 16) * 16;
+  const double tiles = images * std::ceil(p.h / 4) * std::ceil(p.w / 4);
+  StreamWork work{.m = tiles, .n = p.out, .k = p.in, .batch = 36, .taps = kNoMisses};
+  if (filter_gradient) {
+    work.m = p.in;
+    work.k = tiles;
+  }
+  ConvCandidate out{.algorithm = ConvAlgorithm::WinogradNonfused};
+  double least = std::numeric_limits<double>::infinity();
+  for (const Edges& edges : kGemmTiles) {
+    const StreamTime t = stream_time(g, work, tile_of(edges, 4),
+                                     {.extra = kNonfusedExtra, .prologue = 0, .epilogue = 0});
+    if (t.total() < least) {
+      least = t.total();
+      out.time = t;
+    }
+  }
+  const double moved = spilled(g, 144 * tiles * p.in) + spilled(g, 144 * tiles * p.out) +
+                       spilled(g, 144 * p.in * p.out);
+  const double read = 4 * (p.n * p.h * p.w * p.in + 9 * p.in * p.out);
+  out.written = 4 * p.n * p.h * p.w * p.out + moved;
+  out.read.dram = read + moved;
+  const double transforms =
+      (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  if (transforms > out.time.sm) out.time.bottleneck = Bottleneck::Dram;
+  out.time.sm += kNonfusedLaunch + transforms;
+  const double gemm_loads = 36 * 4 *
+                            (work.m * work.k * std::ceil(work.n / out.time.tile.n) +
+                             work.n * work.k * std::ceil(work.m / out.time.tile.m));
+  out.read.l1 = out.read.l2 = read + std::max(gemm_loads, moved);
+  out.flops = 2 * 36 * work.m * work.n * work.k;
+  return out;
+}
+
+ConvCandidate fft(const TimeMachine& g, const Plane& p) {
+  constexpr double kBins = 544;  // 32 x 17 complex values of a tile
+  const double tiles = p.n * std::ceil(p.h / 30) * std::ceil(p.w / 30);
+  const double macs = 4 * kBins * tiles * std::ceil(p.in / 8) * 8 * std::ceil(p.out / 32) * 32;
+  const double spectra = 8 * kBins * (tiles * (p.in + p.out) + p.in * p.out);
+  ConvCandidate out{.algorithm = ConvAlgorithm::Fft};
+  out.read.dram = spectra + 4 * p.n * p.h * p.w * p.in;
+  out.read.l1 = out.read.l2 = out.read.dram;
+  out.written = spectra + 4 * p.n * p.h * p.w * p.out;
+  out.time.compute = macs / (g.sms * g.lanes * g.clock.base());
+  const double memory = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  out.time.sm = out.time.compute * (g.issue + 0.1) + memory + 30e-6;
+  out.time.bottleneck = memory > out.time.compute ? Bottleneck::Dram : Bottleneck::Compute;
+  out.time.tile = {.m = 32, .n = 32, .k = 8};
+  out.time.ctas = tiles * std::ceil(p.out / 32);
+  out.time.concurrent = g.sms;
+  out.flops = 2 * macs;
+  return out;
+}
+
+/// im2col: the m x k matrix is written and read back once; the product is the implicit GEMM's
+/// without the gather, all of its loads missing L1.
+ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  const ops::GemmShape gemm = traffic::gemm_of(c);
+  const double element = element_of(dtype);
+  const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
+  const double image = real(c.n * c.c * c.h * c.w) * element;
+  const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
+  ConvCandidate out;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Edges& edges : kImplicitTiles) {
+    const StreamTile tile = tile_of(edges, element);
+    const ReadBytes read =
+        traffic::closed_gemm(gemm, dtype, cut_of(tile, 1), closed_machine(g, tile, element));
+    StreamWork work = stream_work(gemm, element);
+    work.l1 = read.l1;
+    work.l2 = read.l2;
+    work.dram = read.dram + output;
+    const StreamTime time = stream_time(g, work, tile, {});
+    if (time.total() >= least) continue;
+    least = time.total();
+    out.time = time;
+    out.read = {.l1 = read.l1 + matrix, .l2 = read.l2 + matrix, .dram = read.dram + image};
+  }
+  out.algorithm = ConvAlgorithm::ExplicitGemm;
+  out.written = output + matrix;
+  out.time.sm += (image + matrix) / (kDramFraction * g.dram_bandwidth.base()) + kLaunchSeconds;
+  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
+  return out;
+}
+
+ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  const double element = element_of(dtype);
+  const double gradient = real(c.n * c.k * c.p() * c.q()) * element;
+  ConvCandidate out{.algorithm = ConvAlgorithm::Direct};
+  out.flops = 2 * real(c.n * c.p() * c.q()) * real(c.k) * real(c.c / c.groups) * real(c.r * c.s);
+  out.read = {.l1 = gradient, .l2 = gradient, .dram = gradient};
+  out.written = real(c.n * c.c * c.h * c.w) * element;
+  const double peak = 2 * g.sms * g.lanes * g.clock.base();
+  out.time.compute = out.flops / peak;
+  out.time.sm = out.flops / (kDirectEfficiency * peak) +
+                (gradient + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  out.time.bottleneck = Bottleneck::Latency;
+  out.time.concurrent = g.sms;
+  return out;
+}
+
+bool winograd_applies(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  return dtype == DType::Fp32 && !g.tensor && c.r == 3 && c.s == 3 && c.stride_h == 1 &&
+         c.stride_w == 1 && c.dilation_h == 1 && c.dilation_w == 1 && c.groups == 1;
+}
+
+}  // namespace
+
+std::string_view name_of(ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::ImplicitGemm: return "implicit_gemm";
+    case ConvAlgorithm::ImplicitSmallTile: return "implicit_small_tile";
+    case ConvAlgorithm::WinogradFused: return "winograd_fused";
+    case ConvAlgorithm::WinogradNonfused: return "winograd_nonfused";
+    case ConvAlgorithm::Fft: return "fft";
+    case ConvAlgorithm::ExplicitGemm: return "explicit_gemm";
+    case ConvAlgorithm::Direct: return "direct";
+  }
+  return "?";
+}
+
+ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
+                                 const ImplicitCut& cut) {
+  ConvCandidate out = implicit_with(conv, dtype, g, {cut.tile_m, cut.tile_n}, cut.split, {});
+  out.time.sm *= pass_factor(conv);
+  out.time.dram *= pass_factor(conv);
+  return out;
+}
+
+GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g) {
+  const double element = element_of(dtype);
+  const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
+  GemmCandidate best;
+  double least = std::numeric_limits<double>::infinity();
+  for (double split = 1; split <= kMaxSplit; split *= 2) {
+    for (const Edges& edges : kGemmTiles) {
+      const StreamTile tile = tile_of(edges, element);
+      StreamWork work = stream_work(gemm, element);
+      work.taps = kNoMisses;
+      work.split = split;
+      const ReadBytes read =
+          traffic::closed_gemm(gemm, dtype, cut_of(tile, split), closed_machine(g, tile, element));
+      work.l1 = read.l1;
+      work.l2 = read.l2;
+      work.dram = read.dram + (split > 1 ? 2 * split * output : output);
+      const StreamTime time = stream_time(g, work, tile, {.extra = kNonfusedExtra});
+      if (time.total() < least) {
+        least = time.total();
+        best = {.time = time, .read = read, .written = written_bytes(output, split)};
+      }
+    }
+    // Parts of k pay only while the grid leaves SMs idle.
+    if (best.time.ctas >= 2 * g.sms) break;
+  }
+  return best;
+}
+
+std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
+                                           const TimeMachine& g, const ConvTimeOptions& options) {
+  std::vector<ConvCandidate> out{implicit_gemm(c, dtype, g)};
+  if (options.implicit_gemm_only) return out;
+  const bool filter_gradient = c.pass == ops::ConvPass::FilterGradient;
+  if (c.pass == ops::ConvPass::Forward) {
+    out.push_back(small_tile(c, dtype, g));
+    out.push_back(explicit_gemm(c, dtype, g));
+  }
+  if (c.pass == ops::ConvPass::DataGradient) out.push_back(direct(c, dtype, g));
+  if (winograd_applies(c, dtype, g)) {
+    const Plane plane = plane_of(c);
+    if (!filter_gradient) out.push_back(winograd_fused(g, plane));
+    if (!filter_gradient || options.winograd_filter_gradient) {
+      out.push_back(winograd_nonfused(g, plane, filter_gradient));
+    }
+    if (c.pass == ops::ConvPass::Forward) out.push_back(fft(g, plane));
+  }
+  std::sort(out.begin(), out.end(), [](const ConvCandidate& a, const ConvCandidate& b) {
+    return a.seconds() < b.seconds();
+  });
+  return out;
+}
+
+}  // namespace rooftile::latency

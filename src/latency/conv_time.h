@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time of a convolution per algorithm, and which algorithm a library in benchmark mode would take
+// (the fastest). DeLTA speaks of the implicit GEMM alone; 61-81 % of the FP32 3x3 convolutions in
+// NeuSight's campaign ran Winograd, so the others are modelled beside it:
+//
+//   implicit_gemm        128x{128,64,32} tiles, all passes; wgrad with split-K (stream_time.h)
+//   implicit_small_tile  32x32 tiles for small layers, bound by shared memory
+//   winograd_fused       F(2x2,3x3) in one kernel: 32 filters x 32 tiles per CTA, 16 MAC per 2x2
+//                        outputs instead of 36
+//   winograd_nonfused    F(4x4,3x3): transforms and 36 GEMMs, the batch padded to 16
+//   fft                  32x32 tiles, 544 complex products per tile
+//   explicit_gemm        im2col written to memory, then a GEMM
+//   direct               dgrad with few channels
+//
+// Winograd and FFT: FP32, 3x3, stride 1, no dilation, one group. Constants are fitted on DeepBench
+// (cuDNN 5 to 7) and NeuSight (cuDNN 8); FFT and small tiles are rough (about 80 and 330 rows).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "latency/stream_time.h"
+
+namespace rooftile::latency {
+
+enum class ConvAlgorithm : std::uint8_t {
+  ImplicitGemm,
+  ImplicitSmallTile,
+  WinogradFused,
+  WinogradNonfused,
+  Fft,
+  ExplicitGemm,
+  Direct
+};
+std::string_view name_of(ConvAlgorithm algorithm);
+
+struct ConvTimeOptions {
+  bool implicit_gemm_only = false;
+  bool winograd_filter_gradient = true;  ///< cuDNN 6 and later
+};
+
+struct ConvCandidate {
+  ConvAlgorithm algorithm = ConvAlgorithm::ImplicitGemm;
+  StreamTime time = {};
+  double flops = 0;              ///< that the algorithm executes
+  traffic::ReadBytes read = {};  ///< bytes
+  double written = 0;            ///< bytes, partial results included
+  [[nodiscard]] double seconds() const { return time.total(); }  ///< without the launch
+};
+
+/// Fastest first; never empty. The first of the implicit GEMMs has the tile that is fastest.
+std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& conv, DType dtype,
+                                           const TimeMachine& machine,
+                                           const ConvTimeOptions& options);
+
+/// The implicit GEMM with a given tile (m x n) and number of parts of k.
+struct ImplicitCut {
+  double tile_m = 128, tile_n = 128, split = 1;
+};
+ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype,
+                                 const TimeMachine& machine, const ImplicitCut& cut);
+
+/// The fastest tile of a plain GEMM (sgemm's tiles, split-K where the grid is small).
+struct GemmCandidate {
+  StreamTime time = {};
+  traffic::ReadBytes read = {};
+  double written = 0;
+};
+GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
+
+}  // namespace rooftile::latency

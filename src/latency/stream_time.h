@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time of a tiled GEMM from DeLTA's streams [Lym19]: each main-loop iteration of a CTA loads a
+// slice of A and B (global-load stream), moves it through shared memory and multiplies it. Per SM
+// and iteration, x CTAs that share the SM take
+//
+//   t_cs   = bm * bn * bk / lanes * issue                     compute stream, clocks
+//   t_sas  = ((bm + bn) + (64 + 32) * warps) * bk * bytes / BW_shared
+//   t_l1, t_l2 = bytes per iteration / BW                     where the level's rate is known
+//   t(x)   = max(x * max(t_cs, t_sas, t_l1, t_l2), t_cs + L)  L = exposed load latency
+//   t_sm   = nk * (full * t(act) + t(rest)) + per_sm * (prologue + epilogue * bm * bn / 128)
+//   t      = sqrt(t_sm^2 + t_dram^2)                          partial overlap of the two
+//
+// per_sm = ceil(CTAs / SMs), full = per_sm / act batches of act co-resident CTAs and a rest, so
+// waves and their tail are in it. One set of constants for all GPUs, fitted on FP32 implicit-GEMM
+// convolutions of Maxwell to Turing parts; compute-bound rows dominate there, so the L1, L2 and
+// shared-memory terms are not tested by measurements. Matrix units are an extrapolation.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "latency/estimate.h"
+#include "latency/time_machine.h"
+#include "traffic/closed.h"
+
+namespace rooftile::latency {
+
+/// What the time of a kernel goes to.
+enum class Bottleneck : std::uint8_t { Compute, Shared, L1, L2, Dram, Latency, Launch };
+/// compute shared l1 l2 dram latency launch
+std::string_view name_of(Bottleneck bottleneck);
+/// The nearest of the roofline's limiters; a latency-bound kernel is one that compute could hide.
+Limiter limiter_of(Bottleneck bottleneck);
+
+/// A tiled matrix product, per launch.
+struct StreamWork {
+  double m = 0, n = 0, k = 0;
+  double batch = 1;       ///< products, or groups of a convolution
+  double split = 1;       ///< CTAs that share an output tile along k
+  double taps = 1;        ///< iterations that share loaded data in L1 (filter taps)
+  double element = 4;     ///< bytes
+  double l1 = 0, l2 = 0;  ///< bytes read over the whole kernel
+  double dram = 0;        ///< bytes read and written
+};
+
+struct StreamTuning {
+  double extra = 0;                        ///< added to TimeMachine::issue
+  double prologue = 1000, epilogue = 2.5;  ///< clocks per CTA; per CTA and 128 outputs
+  double latency_miss = 950;               ///< clocks per iteration when all loads miss L1
+};
+
+struct StreamTile {
+  double m = 128, n = 128, k = 8;
+};
+
+struct StreamTime {
+  double sm = 0, dram = 0;  ///< seconds
+  double compute = 0;       ///< seconds of `sm` that multiply-adds alone would take
+  Bottleneck bottleneck = Bottleneck::Compute;
+  StreamTile tile;
+  double split = 1;
+  double ctas = 1, concurrent = 1;
+  [[nodiscard]] double total() const;
+};
+
+/// CTAs of a tile that an SM holds: by registers (64 outputs and 128 registers per thread), shared
+/// memory (two buffers) and at most 8.
+double active_ctas(const TimeMachine& machine, const StreamTile& tile, double element);
+
+/// L1 left for data while `active` CTAs of the tile hold their shared memory.
+Bytes l1_data_size(const TimeMachine& machine, const StreamTile& tile, double element);
+
+StreamTime stream_time(const TimeMachine& machine, const StreamWork& work, const StreamTile& tile,
+                       const StreamTuning& tuning);
+
+/// Attainable share of the DRAM's pin bandwidth.
+inline constexpr double kDramFraction = 0.82;
+/// Launch of a kernel within a stream of kernels.
+inline constexpr double kLaunchSeconds = 3e-6;
+
+}  // namespace rooftile::latency

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/time_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace rooftile::latency {
+
+namespace {
+
+constexpr double kPowerExponent = 0.63;  // clock ~ power^0.63 near the limit
+// One scheduler that must feed 32 lanes every clock has no slot left for shared-memory loads.
+// Both fitted on the implicit-GEMM rows of DeepBench and NeuSight (docs/theory/traffic.md).
+constexpr double kIssueBase = 1.004;
+constexpr double kIssueWide = 0.15;
+constexpr double kDefaultRegisters = 65536;
+
+/// The first number in "TSMC 12nm FFN", "Samsung 8N", "TSMC N5 (XCD) + N6 (IOD)".
+std::optional<double> process_nanometres(const hardware::GpuSpec& gpu) {
+  if (!gpu.process) return std::nullopt;
+  const std::string_view text = *gpu.process;
+  const std::size_t begin = text.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return std::nullopt;
+  double value = 0;
+  for (std::size_t i = begin; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+/// Watts per TFLOP/s at which a process holds its boost clock under FP32 load.
+double needed_watt_per_teraflop(double nanometres) {
+  if (nanometres >= 20) return 54;
+  if (nanometres >= 12) return 15;
+  if (nanometres >= 7) return 8;
+  return 4;
+}
+
+bool wide_scheduler(const hardware::GpuSpec& gpu) {
+  return gpu.vendor == hardware::Vendor::Nvidia && (gpu.sm.fp32_lanes >= 128 || gpu.isa == "6.0");
+}
+
+bool at_least_volta(const hardware::GpuSpec& gpu) {
+  return gpu.vendor == hardware::Vendor::Nvidia && !gpu.isa.starts_with("5.") &&
+         !gpu.isa.starts_with("6.");
+}
+
+}  // namespace
+
+double sustained_clock_fraction(const hardware::GpuSpec& gpu) {
+  const auto process = process_nanometres(gpu);
+  if (!gpu.power_watt || !process) return 1.0;
+  const double teraflops = 2.0 * static_cast<double>(gpu.sm.count) *
+                           static_cast<double>(gpu.sm.fp32_lanes) * gpu.clock.boost.base() / 1e12;
+  const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process);
+  return std::min(1.0, std::pow(share, kPowerExponent));
+}
+
+TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
+                              bool matrix) {
+  const hardware::GpuSpec& gpu = machine.gpu;
+  const auto pipe = machine.best_pipe(compute, matrix);
+  TimeMachine m;
+  m.sms = static_cast<double>(gpu.sm.count);
+  m.tensor = pipe && *pipe == hardware::Pipe::Tensor;
+  m.lanes = (rate / gpu.clock.boost).base() / 2.0 / m.sms;
+  m.issue = kIssueBase + (!m.tensor && wide_scheduler(gpu) ? kIssueWide : 0.0);
+  m.clock = gpu.clock.boost * sustained_clock_fraction(gpu);
+  m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
+  m.shared = gpu.sm.shared.value_or(Bytes{});
+  m.l1_size = gpu.l1.size.value_or(Bytes{});
+  m.l1_includes_shared = gpu.l1.includes_shared;
+  m.l2_size = gpu.l2.size.value_or(Bytes{});
+  m.shared_bandwidth = kSharedBandwidth;
+  if (gpu.measured.l1_per_sm) m.l1_bandwidth = gpu.measured.l1_per_sm;
+  if (gpu.l1.bandwidth_per_sm) m.l1_bandwidth = gpu.l1.bandwidth_per_sm;
+  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) m.l2_bandwidth = l2->value;
+  if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
+    m.dram_bandwidth = dram->value;
+  }
+  m.one_winograd_shape = at_least_volta(gpu);
+  m.calibrated =
+      !m.tensor && compute == DType::Fp32 && gpu.vendor == hardware::Vendor::Nvidia &&
+      (gpu.isa.starts_with("5.") || gpu.isa.starts_with("6.") || gpu.isa.starts_with("7."));
+  return m;
+}
+
+Status check_time_fields(const hardware::GpuSpec& gpu) {
+  struct Field {
+    bool present;
+    std::string_view pointer, name;
+  };
+  const std::array fields{Field{gpu.l1.size.has_value(), "/memory/l1/size", "L1 size"},
+                          Field{gpu.l2.size.has_value(), "/memory/l2/size", "L2 size"},
+                          Field{gpu.sm.registers.has_value(), "/sm/registers", "register count"},
+                          Field{gpu.sm.shared.has_value(), "/sm/shared", "shared memory size"}};
+  for (const Field& field : fields) {
+    if (field.present) continue;
+    return unsupported(
+        fmt::format("{}:{}", gpu.file, field.pointer),
+        fmt::format("{} states no {}, which traffic per memory level needs", gpu.name, field.name),
+        "add the field to a copy of the GPU's file and pass that file to --gpu");
+  }
+  return {};
+}
+
+}  // namespace rooftile::latency

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A GPU as the analytical time model sees it: a handful of numbers that `rooftile scale`
+// multiplies. Rates are those of the data sheet (or of measured ceilings) at the clock that the
+// board's power sustains:
+//
+//   clock = boost * min(1, (W per TFLOP/s of the board / W per TFLOP/s that the process
+//   needs)^0.63)
+//
+// with 54 W (28 nm), 15 W (16 and 12 nm), 8 W (8 and 7 nm) and 4 W (5 nm and below). The first two
+// are fitted on M40, TITAN X, P4 and T4; the others follow published clocks of A40 and L40 and are
+// an extrapolation. A GPU whose file states no power or process keeps its boost clock.
+#pragma once
+
+#include <optional>
+
+#include "core/result.h"
+#include "core/units.h"
+#include "hardware/machine.h"
+#include "ops/kernel_work.h"
+
+namespace rooftile::latency {
+
+struct TimeMachine {
+  double sms = 1;
+  double lanes = 1;          ///< multiply-adds per clock and SM of the pipe the kernel runs on
+  double issue = 1;          ///< clocks the main loop takes per clock of pure multiply-adds
+  bool tensor = false;       ///< the pipe is the matrix units
+  Hertz clock;               ///< sustained
+  double registers = 65536;  ///< per SM, 32-bit
+  Bytes shared;              ///< per SM, that CTAs can use
+  Bytes l1_size;             ///< per SM, of the whole array where shared memory is carved from it
+  bool l1_includes_shared = false;
+  Bytes l2_size;
+  BytesPerCycle shared_bandwidth;              ///< per SM
+  std::optional<BytesPerCycle> l1_bandwidth;   ///< per SM; absent where the file states none
+  std::optional<BytesPerSecond> l2_bandwidth;  ///< whole GPU
+  BytesPerSecond dram_bandwidth;               ///< pins
+  bool one_winograd_shape = false;  ///< Volta and later ship one fused Winograd tile shape
+  bool calibrated = false;          ///< vector FP32 of a generation the constants were fitted on
+};
+
+/// Shared memory of one SM serves 32 banks of 4 bytes per clock on every NVIDIA part since Kepler.
+inline constexpr BytesPerCycle kSharedBandwidth = BytesPerCycle::from_base(128);
+
+/// Clock that the power budget sustains under FP32 load, as a fraction of boost in (0, 1].
+double sustained_clock_fraction(const hardware::GpuSpec& gpu);
+
+/// The machine for kernels of `compute` arithmetic whose pipe does `rate`. Total: sizes that the
+/// file does not state are 0 (nothing is reused there).
+TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
+                              bool matrix);
+
+/// An error that names the first field of the GPU's file that traffic per level needs and that is
+/// missing: L1 size, L2 size, registers, shared memory.
+Status check_time_fields(const hardware::GpuSpec& gpu);
+
+}  // namespace rooftile::latency

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traffic/closed.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "traffic/conv_forms.h"
+
+namespace rooftile::traffic {
+
+namespace {
+
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Bytes of the two operands at one level, all groups together.
+struct Operands {
+  double a = 0, b = 0;
+  [[nodiscard]] double sum() const { return a + b; }
+};
+
+/// Each level at least the compulsory bytes and at most the level above.
+ReadBytes ordered(const Operands& compulsory, const Operands& l1, const Operands& l2,
+                  const Operands& dram) {
+  ReadBytes out;
+  const auto add = [&out](double least, double first, double second, double third) {
+    const double top = std::max(first, least);
+    const double middle = std::clamp(second, least, top);
+    out.l1 += top;
+    out.l2 += middle;
+    out.dram += std::clamp(third, least, middle);
+  };
+  add(compulsory.a, l1.a, l2.a, dram.a);
+  add(compulsory.b, l1.b, l2.b, dram.b);
+  return out;
+}
+
+/// Fraction of the input rows that a layer reads: strided 1x1 filters skip some.
+double touched_rows(const ops::ConvShape& c) {
+  return std::min(1.0, real(c.r) / real(c.stride_h));
+}
+
+/// A data gradient with stride 1 is a forward convolution of the output's gradient.
+ops::ConvShape mirrored(const ops::ConvShape& c) {
+  ops::ConvShape m = c;
+  m.c = c.k;
+  m.k = c.c;
+  m.h = c.p();
+  m.w = c.q();
+  m.pad_h = c.dilation_h * (c.r - 1) - c.pad_h;
+  m.pad_w = c.dilation_w * (c.s - 1) - c.pad_w;
+  m.pass = ops::ConvPass::Forward;
+  return m;
+}
+
+/// One group's GEMM, cut.
+struct Cut {
+  ops::GemmShape gemm;
+  CtaTile tile;
+  std::int64_t rows, columns;  ///< tiles along m and n
+  std::int64_t sector;         ///< elements
+  double bytes;                ///< of an element
+
+  Cut(const ops::GemmShape& g, const CtaTile& t, DType dtype)
+      : gemm(g),
+        tile(t),
+        rows(ceil_div(g.m, t.m)),
+        columns(ceil_div(g.n, t.n)),
+        sector(kSectorBytes / element_bytes(dtype)),
+        bytes(real(element_bytes(dtype))) {}
+  [[nodiscard]] double batch() const { return real(gemm.batch); }
+  [[nodiscard]] double iterations() const { return real(ceil_div(gemm.k, tile.k)); }
+  /// Bytes that all CTAs load of A (and B), each element of a tile once.
+  [[nodiscard]] double a_loads() const {
+    return real(gemm.m) * real(gemm.k) * real(columns) * batch() * bytes;
+  }
+  [[nodiscard]] double b_loads() const {
+    return real(gemm.n) * real(gemm.k) * real(rows) * batch() * bytes;
+  }
+};
+
+/// Co-resident CTAs are `sms` apart in the grid: those in the same column load the same B, and the
+/// first one brings it into L1.
+double column_sharing(const Cut& cut, const ClosedMachine& machine) {
+  const double active = real(machine.concurrent) / real(machine.sms);
+  return std::clamp(real(cut.rows) / real(machine.sms), 1.0, std::max(1.0, active));
+}
+
+/// Input elements per iteration of a strided data gradient: 1 of stride^2 lanes has a value.
+double strided_gradient_unique(const ops::ConvShape& c, const CtaTile& tile, double slack) {
+  const double rows = real(tile.m) / real(c.w);
+  const double gradient_rows = (rows + real(c.r - 1)) / real(c.stride_h) + 1;
+  const double images = 1 + (real(tile.m) - 1) / real(c.h * c.w);
+  const double pixels = std::min(real(c.p() * c.q()), gradient_rows * real(c.q()));
+  return images * (pixels + slack) * real(tile.k) / real(c.r * c.s);
+}
+
+ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
+                                 const ClosedMachine& machine) {
+  const double taps = real(c.r * c.s);
+  const double input = real(c.n * c.c * c.h * c.w) * cut.bytes * touched_rows(c);
+  const double gradient = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
+  const Operands least{.a = gradient, .b = input};
+  // B: a warp request is 32 / depth taps of `depth` pixels; taps of one filter row overlap.
+  const double depth = real(cut.tile.k);
+  const double taps_per_warp = std::max(1.0, 32.0 / depth);
+  const double segments = 1 + (taps_per_warp - 1) / real(c.s);
+  const double span =
+      (depth - 1) * real(std::min(c.stride_w, cut.sector)) + taps_per_warp / segments - 1;
+  const double crossings = 1 + (depth - 1) / real(c.q());
+  const double sectors = segments * (span / real(cut.sector) + crossings);
+  const double inside = inside_fraction({c.p(), c.r, c.stride_h, c.dilation_h, c.pad_h, c.h}) *
+                        inside_fraction({c.q(), c.s, c.stride_w, c.dilation_w, c.pad_w, c.w});
+  const double b_factor = sectors * real(cut.sector) / (depth * taps_per_warp) * inside;
+  const Operands l1{.a = cut.a_loads() * row_inefficiency(c.p() * c.q(), cut.tile.k, cut.sector),
+                    .b = cut.b_loads() * b_factor};
+  // L1 keeps the image rows of a tile's channels while k walks over them.
+  const double channels =
+      std::min(real(c.c / c.groups), (real(cut.tile.n) - 1) / taps + 1) * real(cut.columns);
+  const double b_unique = channels / real(c.c / c.groups) * input * real(cut.rows);
+  const Operands l2{.a = cut.a_loads(),
+                    .b = std::min(b_unique / column_sharing(cut, machine), l1.b)};
+  const GemmPasses passes = column_passes(
+      cut.rows, cut.columns, {.a = gradient / cut.batch(), .b = input / cut.batch()}, machine);
+  return ordered(least, l1, l2, {.a = gradient * passes.a, .b = input * passes.b});
+}
+
+}  // namespace
+
+// IFmap passes: once when it fits into L2, else once per column of CTAs, unless so few waves run
+// that several columns share a pass. Filters: once, unless the rows of a wave flush them out.
+GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandBytes bytes,
+                         const ClosedMachine& machine) {
+  const double concurrent = real(machine.concurrent);
+  const double waves = real(tiles_m) * real(tiles_n) / concurrent;
+  GemmPasses passes;
+  if (bytes.a > machine.l2_bytes) passes.a = std::min(real(tiles_n), std::max(1.0, waves));
+  const double wave_bytes =
+      bytes.a * std::min(1.0, concurrent / real(tiles_m)) + bytes.b / real(tiles_n);
+  if (wave_bytes > machine.l2_bytes) passes.b = std::ceil(real(tiles_m) / concurrent);
+  return passes;
+}
+
+ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& how,
+                      const ClosedMachine& machine) {
+  const Cut cut(gemm_of(conv), how.tile, dtype);
+  if (conv.pass == ops::ConvPass::FilterGradient) {
+    return closed_filter_gradient(conv, cut, machine);
+  }
+  const bool gradient = conv.pass == ops::ConvPass::DataGradient;
+  const bool strided_gradient = gradient && (conv.stride_h > 1 || conv.stride_w > 1);
+  const ops::ConvShape c = gradient && !strided_gradient ? mirrored(conv) : conv;
+  double inefficiency = 0;
+  double unique = 0;
+  double image = 0;
+  if (strided_gradient) {
+    const double sw = real(c.stride_w);
+    const double per_warp = (32.0 / sw - 1) / real(cut.sector) + 1 + 31.0 / real(c.w) / 2;
+    inefficiency = per_warp * real(cut.sector) / 32.0 / real(c.stride_h);
+    unique = strided_gradient_unique(c, cut.tile, real(cut.sector - 1));
+    image = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
+  } else {
+    inefficiency = input_inefficiency(c, cut.sector);
+    unique = unique_input(c, cut.tile, cut.sector);
+    image = real(c.n * c.c * c.h * c.w) * cut.bytes * touched_rows(c);
+  }
+  const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
+  const double pitch_factor =
+      gradient
+          ? row_inefficiency(conv.r * conv.s, std::min(cut.tile.k, conv.r * conv.s), cut.sector)
+          : row_inefficiency(cut.gemm.k, cut.tile.k, cut.sector);
+  const double ctas = real(cut.rows) * real(cut.columns) * cut.batch();
+  // The last, partial tile of m loads only the rows it has.
+  const double filled = real(cut.gemm.m) / real(cut.rows * cut.tile.m);
+  const Operands l1{.a = cut.a_loads() * inefficiency, .b = cut.b_loads() * pitch_factor};
+  const Operands l2{.a = unique * cut.iterations() * ctas * filled * cut.bytes,
+                    .b = cut.b_loads() / column_sharing(cut, machine)};
+  const GemmPasses passes = column_passes(
+      cut.rows, cut.columns, {.a = image / cut.batch(), .b = filters / cut.batch()}, machine);
+  return ordered({.a = image, .b = filters}, l1, l2,
+                 {.a = image * passes.a, .b = filters * passes.b});
+}
+
+ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& how,
+                      const ClosedMachine& machine) {
+  const Cut cut(gemm, how.tile, dtype);
+  const double a = real(gemm.m) * real(gemm.k) * cut.batch() * cut.bytes;
+  const double b = real(gemm.n) * real(gemm.k) * cut.batch() * cut.bytes;
+  const Operands l1{.a = cut.a_loads() * row_inefficiency(gemm.k, cut.tile.k, cut.sector),
+                    .b = cut.b_loads()};
+  const Operands l2{.a = cut.a_loads(), .b = cut.b_loads() / column_sharing(cut, machine)};
+  Operands dram{.a = a, .b = b};
+  if ((a + b) / cut.batch() > machine.l2_bytes) {
+    // Libraries choose the raster that reads least: columns, rows, or a square patch per wave.
+    const double concurrent = real(machine.concurrent);
+    const double waves = std::max(1.0, real(cut.rows) * real(cut.columns) / concurrent);
+    const double edge = std::sqrt(concurrent);
+    const double wide = std::clamp(edge, 1.0, real(cut.columns));
+    const double high = std::clamp(concurrent / wide, 1.0, real(cut.rows));
+    const Operands column{.a = a * std::min(real(cut.columns), waves), .b = b};
+    const Operands row{.a = a, .b = b * std::min(real(cut.rows), waves)};
+    const Operands patch{.a = a * std::ceil(real(cut.columns) / wide),
+                         .b = b * std::ceil(real(cut.rows) / high)};
+    dram = patch;
+    if (column.sum() < dram.sum()) dram = column;
+    if (row.sum() < dram.sum()) dram = row;
+  }
+  return ordered({.a = a, .b = b}, l1, l2, dram);
+}
+
+ReadBytes closed_rows(const ops::KernelWork& work, const ops::RowShape& shape,
+                      const ClosedMachine& machine) {
+  const double read = work.read.base();
+  ReadBytes out{.l1 = read, .l2 = read, .dram = read};
+  const bool reduces =
+      work.kind == ops::KernelClass::Softmax || work.kind == ops::KernelClass::Norm;
+  // Rows up to 16 KiB live in the registers of a CTA (1024 threads x 4 values); longer ones are
+  // read once for the statistics and once for the result.
+  constexpr double kRegisterRow = 16 * 1024;
+  const double row_bytes = real(shape.columns) * size_of(work.dtype).base();
+  if (!reduces || row_bytes <= kRegisterRow) return out;
+  out.l1 = out.l2 = 2 * read;
+  const double in_flight = std::min(real(machine.concurrent), real(shape.rows)) * row_bytes;
+  if (in_flight > machine.l2_bytes) out.dram = 2 * read;
+  return out;
+}
+
+ReadBytes closed_attention(const ops::KernelWork& work, const ops::AttentionShape& s,
+                           std::int64_t block, const ClosedMachine& machine) {
+  const double element = size_of(work.dtype).base();
+  const double head_bytes = 2 * real(s.keys) * real(s.head_dim) * element;  // keys and values
+  const double kv = head_bytes * real(s.batch) * real(s.kv_heads);
+  const double blocks = real(ceil_div(s.queries, block)) * real(s.heads) / real(s.kv_heads);
+  double attended = 1.0;  // share of the keys that an average query sees
+  if (s.causal && s.queries > 1) attended = 1.0 - 0.5 * real(s.queries - 1) / real(s.keys);
+  if (s.window > 0) attended = std::min(attended, real(s.window + block) / real(s.keys));
+  const double reread = std::max(0.0, kv * blocks * std::clamp(attended, 0.0, 1.0) - kv);
+  const double least = work.read.base();
+  ReadBytes out{.l1 = least + reread, .l2 = least + reread, .dram = least};
+  // Blocks of one head run side by side; their keys stay in L2 unless the heads in flight exceed
+  // it.
+  const double heads_in_flight =
+      std::clamp(real(machine.concurrent) / blocks, 1.0, real(s.batch * s.kv_heads));
+  if (heads_in_flight * head_bytes > machine.l2_bytes && real(machine.concurrent) < real(s.heads)) {
+    out.dram = least + reread;
+  }
+  return out;
+}
+
+}  // namespace rooftile::traffic

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/conv_time.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/machine.h"
+#include "latency/analytical.h"
+#include "ops/any_op.h"
+
+namespace rooftile::latency {
+namespace {
+
+hardware::Machine machine_of(std::string_view gpu) {
+  return hardware::load_machine(Catalog::embedded(), gpu, std::nullopt).value();
+}
+
+TimeMachine fp32(std::string_view gpu) {
+  const auto machine = machine_of(gpu);
+  return make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true);
+}
+
+ops::ConvShape layer_3x3() {
+  ops::ConvShape conv{.n = 64, .c = 128, .h = 28, .w = 28, .k = 128, .r = 3, .s = 3};
+  conv.pad_h = conv.pad_w = 1;
+  return conv;
+}
+
+// A machine of round numbers: 10 SMs of 64 lanes at 1 GHz, 1 TB/s.
+TimeMachine round_machine() {
+  TimeMachine m;
+  m.sms = 10;
+  m.lanes = 64;
+  m.clock = Hertz::from_base(1e9);
+  m.shared = Bytes::from_base(96 * 1024);
+  m.l2_size = Bytes::from_base(4 << 20);
+  m.shared_bandwidth = kSharedBandwidth;
+  m.dram_bandwidth = BytesPerSecond::from_base(1e12);
+  return m;
+}
+
+// 128x128 tiles: 2 CTAs by registers (65536 / (256 * 128)); t_cs = 128*128*8/64 = 2048 clocks,
+// k = 800 is 100 iterations. 40 CTAs on 10 SMs are 4 per SM, two batches of 2:
+// 100 * 2 * max(2 * 2048, 2048 + 50 + 950) + 4 * (1000 + 2.5 * 128) = 819200 + 5280 clocks.
+TEST(StreamTime, AddsWavesPrologueAndEpilogue) {
+  const StreamWork work{.m = 40 * 128, .n = 128, .k = 800};
+  const StreamTime t = stream_time(round_machine(), work, {}, {});
+  EXPECT_DOUBLE_EQ(active_ctas(round_machine(), {}, 4), 2);
+  EXPECT_NEAR(t.sm, (819200 + 5280) * 1e-9, 1e-12);
+  EXPECT_EQ(t.bottleneck, Bottleneck::Compute);
+  EXPECT_DOUBLE_EQ(t.ctas, 40);
+}
+
+// One CTA per SM cannot hide the latency of a 1x1 layer's loads: 32-wide tiles take 512 clocks to
+// multiply and 1000 to load.
+TEST(StreamTime, FewCtasAreLatencyBound) {
+  const StreamWork work{.m = 10 * 128, .n = 32, .k = 800};
+  const StreamTime t = stream_time(round_machine(), work, {.m = 128, .n = 32}, {});
+  EXPECT_EQ(t.bottleneck, Bottleneck::Latency);
+  EXPECT_NEAR(t.sm, (100 * (512 + 1000) + 1000 + 2.5 * 32) * 1e-9, 1e-12);
+}
+
+TEST(StreamTime, NamesTheSlowestStream) {
+  TimeMachine m = round_machine();
+  StreamWork work{.m = 40 * 128, .n = 128, .k = 800};
+  work.dram = 1e9;  // 1.2 ms at 0.82 TB/s against 0.82 ms of compute
+  EXPECT_EQ(stream_time(m, work, {}, {}).bottleneck, Bottleneck::Dram);
+  work.dram = 0;
+  work.l2 = 40 * 100 * 16384.0;                      // 16 KiB per iteration
+  m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 4 B/clock and SM: 4096 clocks > 2048
+  EXPECT_EQ(stream_time(m, work, {}, {}).bottleneck, Bottleneck::L2);
+  work.l1 = work.l2;
+  m.l1_bandwidth = BytesPerCycle::from_base(2);
+  EXPECT_EQ(stream_time(m, work, {}, {}).bottleneck, Bottleneck::L1);
+}
+
+TEST(TimeMachine, ClockFollowsThePower) {
+  EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu), 1.0, 1e-12);
+  // 70 W / 8.141 TFLOP/s = 8.6 W per TFLOP/s of the 15 W needed: (0.573)^0.63 = 0.704.
+  EXPECT_NEAR(sustained_clock_fraction(machine_of("t4").gpu), 0.704, 0.002);
+}
+
+TEST(TimeMachine, MissingFieldsAreNamed) {
+  const Status status = check_time_fields(machine_of("b300-sxm").gpu);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().where.find("/memory/l2/size"), std::string::npos);
+  EXPECT_TRUE(check_time_fields(machine_of("h100-sxm").gpu));
+}
+
+TEST(ConvCandidates, WinogradOnlyWhereItApplies) {
+  const auto has = [](const std::vector<ConvCandidate>& all, ConvAlgorithm algorithm) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const ConvCandidate& c) { return c.algorithm == algorithm; });
+  };
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  const auto square = conv_candidates(layer_3x3(), DType::Fp32, v100, {});
+  EXPECT_TRUE(has(square, ConvAlgorithm::WinogradFused));
+  EXPECT_TRUE(has(square, ConvAlgorithm::ImplicitGemm));
+  EXPECT_TRUE(has(square, ConvAlgorithm::ExplicitGemm));
+  EXPECT_NE(square.front().algorithm, ConvAlgorithm::ImplicitGemm) << "Winograd is faster here";
+  ops::ConvShape strided = layer_3x3();
+  strided.stride_h = strided.stride_w = 2;
+  EXPECT_FALSE(has(conv_candidates(strided, DType::Fp32, v100, {}), ConvAlgorithm::WinogradFused));
+  EXPECT_FALSE(
+      has(conv_candidates(layer_3x3(), DType::Fp16, v100, {}), ConvAlgorithm::WinogradFused));
+  for (std::size_t i = 1; i < square.size(); ++i) {
+    EXPECT_LE(square[i - 1].seconds(), square[i].seconds()) << "fastest first";
+  }
+  // F(2x2,3x3) multiplies 16 times per 4 outputs and channel instead of 36.
+  const double direct = 2.0 * 64 * 28 * 28 * 128 * 128 * 9;
+  for (const ConvCandidate& candidate : square) {
+    if (candidate.algorithm == ConvAlgorithm::WinogradFused) {
+      EXPECT_GE(candidate.flops, direct * 16 / 36);
+      EXPECT_LT(candidate.flops, direct);
+    }
+  }
+}
+
+TEST(DeltaPredictor, IsNeverFasterThanItsBoundAndSaysHow) {
+  const auto predictor = make_predictor("delta", Catalog::embedded()).value();
+  EXPECT_EQ(predictor->name(), "delta");
+  for (const char* name : {"p4", "v100-pcie-32gb", "h100-sxm", "mi300x", "h100-nvl"}) {
+    const auto machine = machine_of(name);
+    const std::vector<ops::AnyOp> operators{
+        ops::Conv2d{.conv = layer_3x3()}, ops::Linear{.rows = 4096, .in = 1024, .out = 4096},
+        ops::Linear{.rows = 1, .in = 4096, .out = 4096}, ops::Softmax{.shape = {4096, 512}},
+        ops::BatchedMatmul{.batch = 96, .m = 512, .n = 512, .k = 64}};
+    for (const DType dtype : {DType::Fp32, DType::Fp16}) {
+      for (const ops::AnyOp& op : operators) {
+        ops::KernelList kernels;
+        const ops::LowerContext context{.precision = ops::precision_of(dtype)};
+        ops::forward(op, context, kernels);
+        ops::backward(op, context, kernels);
+        for (const ops::KernelWork& work : kernels) {
+          const auto job = bind(work, machine);
+          if (!job) continue;
+          const Estimate e = predictor->estimate(*job, machine);
+          EXPECT_GE(e.time, e.bound) << name << " " << work.op;
+          EXPECT_LE(e.low, e.time);
+          EXPECT_GE(e.high, e.time);
+          EXPECT_TRUE(std::isfinite(e.time.base()));
+          EXPECT_GE(e.traffic.l1, e.traffic.l2);
+          EXPECT_GE(e.traffic.l2, e.traffic.dram());
+          EXPECT_EQ(e.provenance, Provenance::Analytical);
+          EXPECT_EQ(!e.algorithm.empty(), work.kind == ops::KernelClass::Conv);
+        }
+      }
+    }
+  }
+}
+
+// A faster machine is never slower: each resource doubled, for all passes.
+TEST(ConvCandidates, MoreOfAResourceIsNotSlower) {
+  const TimeMachine base = fp32("p100-pcie-16gb");
+  for (const ops::ConvPass pass :
+       {ops::ConvPass::Forward, ops::ConvPass::DataGradient, ops::ConvPass::FilterGradient}) {
+    ops::ConvShape conv = layer_3x3();
+    conv.pass = pass;
+    const double before = conv_candidates(conv, DType::Fp32, base, {}).front().seconds();
+    TimeMachine clock = base;
+    clock.clock *= 2;
+    TimeMachine dram = base;
+    dram.dram_bandwidth *= 2;
+    TimeMachine lanes = base;
+    lanes.lanes *= 2;
+    for (const TimeMachine& better : {clock, dram, lanes}) {
+      EXPECT_LE(conv_candidates(conv, DType::Fp32, better, {}).front().seconds(), before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rooftile::latency

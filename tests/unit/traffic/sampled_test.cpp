@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sampled model against the simulator on random layers, and the conservation laws.
+#include "traffic/sampled.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "traffic/closed.h"
+#include "traffic/random_layer.h"
+
+namespace rooftile::traffic {
+namespace {
+
+constexpr int kLayers = 320;
+
+struct Error {
+  double sum = 0, worst = 0;
+  int count = 0, beyond_30 = 0;
+  void add(double model, double truth) {
+    const double error = std::abs(model / truth - 1);
+    sum += error;
+    worst = std::max(worst, error);
+    beyond_30 += error > 0.30 ? 1 : 0;
+    ++count;
+  }
+  [[nodiscard]] double mean() const { return sum / count; }
+};
+
+TEST(Sampled, AgreesWithTheSimulatorOnRandomLayers) {
+  RandomLayers layers(20240607, LayerSize::Small);
+  std::array<Error, 3> error;  // L1, L2, DRAM
+  std::array<Error, 3> closed_error;
+  for (int i = 0; i < kLayers; ++i) {
+    const RandomLayer layer = layers.next();
+    const ImplicitGemm g = layer.problem();
+    const auto truth = simulate(g, layer.machine, {});
+    ASSERT_TRUE(truth);
+    const ReadTraffic t = sampled_traffic(g, layer.machine);
+    const auto add = [&](std::size_t level, double OperandTraffic::* field, double closed) {
+      const double simulated = truth->a.*field + truth->b.*field;
+      error[level].add(t.a.*field + t.b.*field, simulated);
+      closed_error[level].add(closed, simulated);
+      EXPECT_LT(std::abs((t.a.*field + t.b.*field) / simulated - 1), level == 2 ? 0.5 : 0.15)
+          << "layer " << i << " " << ops::shape_text(layer.conv) << " level " << level;
+    };
+    const ReadBytes closed =
+        closed_conv(layer.conv, layer.dtype, {.tile = layer.cut.tile, .split_k = layer.cut.split_k},
+                    {.concurrent = layer.machine.wave(),
+                     .sms = layer.machine.sm_count,
+                     .l2_bytes = static_cast<double>(layer.machine.l2_bytes)});
+    add(0, &OperandTraffic::l1, closed.l1);
+    add(1, &OperandTraffic::l2, closed.l2);
+    add(2, &OperandTraffic::dram, closed.dram);
+  }
+  EXPECT_LT(error[0].mean(), 0.01);
+  EXPECT_LT(error[1].mean(), 0.02);
+  EXPECT_LT(error[2].mean(), 0.03);
+  EXPECT_EQ(error[0].beyond_30, 0);
+  EXPECT_EQ(error[1].beyond_30, 0);
+  // Working sets as large as the L2 (docs/theory/traffic.md, "Where it breaks").
+  EXPECT_LE(error[2].beyond_30, kLayers / 100);
+  // The closed forms know neither the L1 size nor the sharing of co-resident CTAs.
+  EXPECT_LT(closed_error[0].mean(), 0.2);
+  EXPECT_LT(closed_error[1].mean(), 0.45);
+  EXPECT_LT(closed_error[2].mean(), 0.35);
+  for (std::size_t i = 0; i < 3; ++i) {
+    RecordProperty("sampled_mean_" + std::to_string(i), std::to_string(error[i].mean()));
+    RecordProperty("sampled_worst_" + std::to_string(i), std::to_string(error[i].worst));
+    RecordProperty("closed_mean_" + std::to_string(i), std::to_string(closed_error[i].mean()));
+  }
+}
+
+TEST(Sampled, ConservationHolds) {
+  RandomLayers layers(99, LayerSize::Small);
+  for (int i = 0; i < 60; ++i) {
+    const RandomLayer layer = layers.next();
+    const ImplicitGemm g = layer.problem();
+    const ReadTraffic t = sampled_traffic(g, layer.machine);
+    for (const auto& [operand, least] : {std::pair{t.a, t.compulsory_a}, {t.b, t.compulsory_b}}) {
+      EXPECT_LE(operand.l2, operand.l1) << i;
+      EXPECT_LE(operand.dram, operand.l2) << i;
+      EXPECT_GE(operand.dram, std::min(least, operand.l2)) << i;
+    }
+    const double output = static_cast<double>(g.output_elements * g.element_bytes);
+    EXPECT_GE(t.dram_written, output);
+  }
+}
+
+// Tiles of 128 outputs that do not cross images: two halves of the batch load what the whole does.
+TEST(Sampled, L1TrafficIsIndependentOfSplittingTheBatch) {
+  ops::ConvShape whole{.n = 8, .c = 32, .h = 16, .w = 16, .k = 64, .r = 3, .s = 3};
+  whole.pad_h = whole.pad_w = 1;  // 16 x 16 outputs = two tiles per image
+  ops::ConvShape half = whole;
+  half.n = 4;
+  const CutOptions cut{.tile = delta_tile(64)};
+  const CacheMachine machine{
+      .sm_count = 4, .active_ctas = 4, .l1_bytes = 48 << 10, .l2_bytes = 1 << 20};
+  const ReadTraffic one = sampled_traffic(make_conv_problem(whole, DType::Fp32, cut), machine);
+  const ReadTraffic two = sampled_traffic(make_conv_problem(half, DType::Fp32, cut), machine);
+  EXPECT_NEAR(one.a.l1, 2 * two.a.l1, 0.01 * one.a.l1);
+  EXPECT_NEAR(one.b.l1, 2 * two.b.l1, 0.01 * one.b.l1);
+  EXPECT_EQ(one.compulsory_a, 2 * two.compulsory_a);
+  EXPECT_EQ(one.compulsory_b, two.compulsory_b);
+}
+
+// 1x1 with stride 2 on 8 x 8: rows 0, 2, 4, 6 of 32 bytes are read, each one sector: 4 of 8.
+TEST(Sampled, SkippedRowsAreNotCompulsory) {
+  ops::ConvShape conv{.n = 1, .c = 4, .h = 8, .w = 8, .k = 32};
+  conv.stride_h = conv.stride_w = 2;
+  const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = delta_tile(32)});
+  EXPECT_EQ(touched_bytes(g.a, 4, kSectorBytes), 4 * 4 * 32);
+  EXPECT_EQ(touched_bytes(g.b, 4, kSectorBytes), 32 * 4 * 4);
+}
+
+TEST(Sampled, HugeLayersTakeNoLonger) {
+  ops::ConvShape conv{.n = 1 << 20, .c = 64, .h = 224, .w = 224, .k = 64, .r = 3, .s = 3};
+  conv.pad_h = conv.pad_w = 1;
+  const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = delta_tile(64)});
+  const CacheMachine machine{
+      .sm_count = 80, .active_ctas = 4, .l1_bytes = 96 << 10, .l2_bytes = 6 << 20};
+  const ReadTraffic t = sampled_traffic(g, machine);
+  const double image = 4.0 * static_cast<double>(g.a.elements);
+  EXPECT_NEAR(t.a.dram / image, 1.0, 0.05) << "one column of CTAs reads the image once";
+}
+
+}  // namespace
+}  // namespace rooftile::traffic

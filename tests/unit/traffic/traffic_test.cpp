@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traffic/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include "hardware/load.h"
+#include "ops/any_op.h"
+#include "traffic/closed.h"
+
+namespace rooftile::traffic {
+namespace {
+
+hardware::GpuSpec gpu_of(std::string_view name) {
+  return hardware::load_gpu(Catalog::embedded(), name).value();
+}
+
+ops::KernelWork forward(const ops::AnyOp& op, DType dtype) {
+  ops::KernelList kernels;
+  ops::forward(op, {.precision = ops::precision_of(dtype)}, kernels);
+  return kernels.front();
+}
+
+// 4096^3 in FP32, tiles 128 x 128 x 16: 32 columns of tiles load A, 32 rows load B, 64 MiB each:
+// 32 * 64 MiB * 2 = 4 GiB at L1 and L2. 80 CTAs at a time are a patch of 8.94 columns and rows:
+// 4 passes over each operand.
+TEST(ClosedGemm, LargeProductIsReadInPasses) {
+  const ReadBytes t = closed_gemm({.batch = 1, .m = 4096, .n = 4096, .k = 4096}, DType::Fp32,
+                                  {.tile = {.m = 128, .n = 128, .k = 16}},
+                                  {.concurrent = 80, .sms = 80, .l2_bytes = 6 << 20});
+  const double operand = 4096.0 * 4096 * 4;
+  EXPECT_DOUBLE_EQ(t.l1, 2 * 32 * operand);
+  EXPECT_DOUBLE_EQ(t.l2, 2 * 32 * operand);
+  EXPECT_DOUBLE_EQ(t.dram, 2 * 4 * operand);
+}
+
+TEST(ClosedGemm, OperandsThatFitTheL2AreReadOnce) {
+  const ReadBytes t = closed_gemm({.batch = 1, .m = 4096, .n = 4096, .k = 4096}, DType::Fp32,
+                                  {.tile = {.m = 128, .n = 128, .k = 16}},
+                                  {.concurrent = 128, .sms = 128, .l2_bytes = 256 << 20});
+  EXPECT_DOUBLE_EQ(t.dram, 2 * 4096.0 * 4096 * 4);
+}
+
+// FP16 rows of 8 elements are half a sector: twice the bytes requested.
+TEST(ClosedGemm, NarrowRowsWasteHalfOfTheSector) {
+  const ReadBytes t = closed_gemm({.batch = 1, .m = 128, .n = 128, .k = 64}, DType::Fp16,
+                                  {.tile = {.m = 128, .n = 128, .k = 8}},
+                                  {.concurrent = 1, .sms = 1, .l2_bytes = 1 << 20});
+  EXPECT_DOUBLE_EQ(t.l1, 128 * 64 * 2 * 2 + 128 * 64 * 2);
+}
+
+// The IFmap of 2 columns is read twice when it exceeds L2, once when it fits. 392 rows of tiles in
+// waves of 60: 25.7 MB * 60 / 392 of it and a column of filters exceed 3 MiB, so the filters come
+// again in each of 7 waves.
+TEST(ClosedConv, PassesFollowTheColumnsOfCtas) {
+  ops::ConvShape conv{.n = 64, .c = 128, .h = 28, .w = 28, .k = 256, .r = 3, .s = 3};
+  conv.pad_h = conv.pad_w = 1;
+  const double image = 64.0 * 128 * 28 * 28 * 4;
+  const double filters = 256.0 * 128 * 9 * 4;
+  const ClosedCut cut{.tile = {}};
+  const ReadBytes small =
+      closed_conv(conv, DType::Fp32, cut, {.concurrent = 60, .sms = 30, .l2_bytes = 3 << 20});
+  EXPECT_DOUBLE_EQ(small.dram, 2 * image + 7 * filters);
+  const ReadBytes large =
+      closed_conv(conv, DType::Fp32, cut, {.concurrent = 60, .sms = 30, .l2_bytes = 64 << 20});
+  EXPECT_DOUBLE_EQ(large.dram, image + filters);
+}
+
+TEST(ClosedRows, LongSoftmaxRowsAreReadTwice) {
+  const auto gpu = gpu_of("v100-sxm2-16gb");
+  const auto read = [&](std::int64_t rows, std::int64_t columns) {
+    const auto work = forward(ops::Softmax{.shape = {rows, columns}}, DType::Fp32);
+    return model(work, tile::decompose(work, gpu), gpu).l1 - work.written;
+  };
+  EXPECT_EQ(read(64, 4096).base(), 64 * 4096 * 4) << "16 KiB stay in registers";
+  EXPECT_EQ(read(64, 8192).base(), 2 * 64 * 8192 * 4);
+}
+
+// 1 x 8 heads, 1024 queries and keys of 64 values in FP16: K and V are 256 KiB per head; 8 blocks
+// of 128 queries read them 8 times, the output is written once.
+TEST(ClosedAttention, BlocksOfQueriesReadTheKeysAgain) {
+  const auto gpu = gpu_of("a100-sxm-80gb");
+  const auto work = forward(ops::FusedAttention{.shape = {.batch = 1,
+                                                          .heads = 8,
+                                                          .kv_heads = 8,
+                                                          .queries = 1024,
+                                                          .keys = 1024,
+                                                          .head_dim = 64}},
+                            DType::Fp16);
+  const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+  const double kv = 2.0 * 8 * 1024 * 64 * 2;
+  EXPECT_DOUBLE_EQ((t.l2 - work.bytes()).base(), 7 * kv);
+  EXPECT_EQ(t.dram_read, work.read) << "the heads in flight fit into 40 MiB";
+}
+
+TEST(Model, EveryKernelHasBytesAtEveryLevel) {
+  ops::ConvShape conv{.n = 8, .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3};
+  conv.pad_h = conv.pad_w = 1;
+  const std::vector<ops::AnyOp> operators{
+      ops::Linear{.rows = 4096, .in = 1024, .out = 4096},
+      ops::BatchedMatmul{.batch = 96, .m = 512, .n = 512, .k = 64},
+      ops::Conv2d{.conv = conv},
+      ops::Softmax{.shape = {4096, 512}},
+      ops::LayerNorm{.shape = {4096, 1024}},
+      ops::Elementwise{.function = ops::Function::Gelu, .shape = {4096, 4096}},
+      ops::Embedding{.tokens = {4096}, .entries = 50000, .width = 1024}};
+  for (const char* name : {"p100-pcie-16gb", "v100-pcie-32gb", "h100-sxm", "mi300x", "b300-sxm"}) {
+    const auto gpu = gpu_of(name);
+    for (const ops::AnyOp& op : operators) {
+      ops::KernelList kernels;
+      const ops::LowerContext context{.precision = ops::precision_of(DType::Fp32)};
+      ops::forward(op, context, kernels);
+      ops::backward(op, context, kernels);
+      for (const ops::KernelWork& work : kernels) {
+        const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+        const Traffic least = compulsory(work, gpu);
+        EXPECT_GE(t.l1, t.l2) << work.op << " " << name;
+        EXPECT_GE(t.l2, t.dram()) << work.op << " " << name;
+        EXPECT_GE(t.dram(), least.dram()) << work.op << " " << name;
+        EXPECT_EQ(t.dram_avoidable, least.dram_avoidable);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rooftile::traffic
