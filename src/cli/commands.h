@@ -12,6 +12,8 @@ void add_predict(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_kernel(CLI::App& app, Context& context);
 void add_roofline(CLI::App& app, Context& context);
+void add_traffic(CLI::App& app, Context& context);
+void add_scale(CLI::App& app, Context& context);
 void add_gpus(CLI::App& app, Context& context);
 void add_models(CLI::App& app, Context& context);
 void add_characterize(CLI::App& app, Context& context);

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scale.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/options.h"
+#include "core/text.h"
+#include "graph/import_model.h"
+#include "graph/lower.h"
+#include "hardware/machine.h"
+#include "latency/predictor.h"
+#include "latency/scaling.h"
+#include "ops/any_op.h"
+
+namespace rooftile::app {
+
+namespace {
+
+using latency::Factors;
+using latency::Resource;
+
+struct Assignment {
+  Resource resource;
+  double value;
+};
+
+/// "dram_bw=2", "dram_bw=2x".
+Result<Assignment> parse_assignment(std::string_view option, std::string_view text, double most) {
+  const std::size_t at = text.find('=');
+  if (at == std::string_view::npos) {
+    return usage_error(fmt::format("{} \"{}\" has no value", option, printable(text)),
+                       "write KEY=NUMBER, for example dram_bw=2");
+  }
+  ROOFTILE_TRY(const Resource resource, latency::parse_resource(text.substr(0, at)));
+  std::string_view number = text.substr(at + 1);
+  if (number.ends_with('x')) number.remove_suffix(1);
+  const auto value = parse_double(number);
+  if (!value || *value <= 0 || *value > most) {
+    return usage_error(fmt::format("{} \"{}\" is not a number above 0 and up to {:g}", option,
+                                   printable(text), most),
+                       "write KEY=NUMBER, for example dram_bw=2");
+  }
+  return Assignment{.resource = resource, .value = *value};
+}
+
+Result<double> parse_target(std::string_view text) {
+  constexpr std::string_view kPrefix = "target=";
+  std::string_view number = text;
+  if (number.starts_with(kPrefix)) number.remove_prefix(kPrefix.size());
+  if (number.ends_with('x')) number.remove_suffix(1);
+  const auto target = parse_double(number);
+  if (!target || *target <= 1 || *target > 64) {
+    return usage_error(fmt::format("\"{}\" is no target", printable(text)),
+                       "write --optimize \"target=2x\": a speed-up above 1 and up to 64");
+  }
+  return *target;
+}
+
+struct Choices {
+  Factors factors;
+  latency::CostModel cost;
+  std::vector<double> targets;
+  bool study = false;
+};
+
+Result<Choices> parse(const ScaleRequest& request) {
+  constexpr double kMostFactor = 1024;
+  Choices choices;
+  choices.study = request.study;
+  for (const std::string& text : request.set) {
+    ROOFTILE_TRY(const Assignment a, parse_assignment("--set", text, kMostFactor));
+    choices.factors.set(a.resource, a.value);
+  }
+  for (const std::string& text : request.cost) {
+    ROOFTILE_TRY(const Assignment a, parse_assignment("--cost", text, kMostFactor));
+    choices.cost.weight[static_cast<std::size_t>(a.resource)] = a.value;
+  }
+  if (request.study) choices.targets = {1.5, 2.0, 3.0};
+  if (request.optimize) {
+    ROOFTILE_TRY(const double target, parse_target(*request.optimize));
+    choices.targets = {target};
+  }
+  return choices;
+}
+
+struct NamedStudy {
+  std::string name;
+  latency::ScalingStudy study;
+  std::vector<std::string> kernel_names;
+};
+
+Result<std::vector<graph::LoweredKernel>> kernels_of(const ScaleRequest& request,
+                                                     const Request& step, const Catalog& catalog) {
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
+  if (!request.conv) {
+    ROOFTILE_TRY(const auto graph, graph::import_model(catalog, step.model, options.import));
+    return graph::lower(graph, options.lower);
+  }
+  const ops::Conv2d op{.conv = *request.conv};
+  ROOFTILE_CHECK(op.check());
+  ops::KernelList works;
+  const ops::LowerContext context{.precision = ops::precision_of(options.import.dtype)};
+  op.forward(context, works);
+  op.backward(context, works);
+  for (const ops::KernelWork& work : works) {
+    if (std::get<ops::ConvShape>(work.shape).pass == request.conv->pass) {
+      return std::vector<graph::LoweredKernel>{{.name = "conv", .work = work}};
+    }
+  }
+  return usage_error("the layer has no such pass", {});
+}
+
+/// Equal kernels are merged: a variant then costs one evaluation per distinct kernel.
+Result<NamedStudy> make_study(const ScaleRequest& request, const Request& step,
+                              const hardware::Machine& machine, const Catalog& catalog) {
+  ROOFTILE_TRY(const auto kernels, kernels_of(request, step, catalog));
+  std::vector<latency::ScalingKernel> merged;
+  std::vector<std::string> names;
+  for (const graph::LoweredKernel& kernel : kernels) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const auto& earlier) {
+      return earlier.work == kernel.work;
+    });
+    if (same != merged.end()) {
+      same->count += static_cast<double>(kernel.count);
+      continue;
+    }
+    ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));
+    merged.push_back({.work = kernel.work,
+                      .count = static_cast<double>(kernel.count),
+                      .machine = latency::make_time_machine(
+                          machine, job.roof.compute, kernel.work.compute, kernel.work.matrix)});
+    names.push_back(kernel.name);
+  }
+  const std::string name = request.conv
+                               ? "conv " + ops::shape_text(*request.conv)
+                               : fmt::format("{} {}, batch {}", step.model, step.phase, step.batch);
+  return NamedStudy{.name = name,
+                    .study = latency::ScalingStudy(std::move(merged), machine.gpu),
+                    .kernel_names = std::move(names)};
+}
+
+report::ScaleVariant make_variant(const latency::ScalingStudy& study, const Factors& factors,
+                                  double base_seconds, const latency::CostModel& cost) {
+  const latency::StepOutcome outcome = study.step(factors);
+  report::ScaleVariant variant;
+  for (const Resource r : latency::kAllResources) {
+    if (factors.of(r) != 1.0) variant.factors.emplace(name_of(r), factors.of(r));
+  }
+  variant.time_ms = outcome.seconds * 1e3;
+  variant.speedup = base_seconds / outcome.seconds;
+  variant.cost = cost.cost(factors);
+  variant.bottleneck = name_of(outcome.bottleneck());
+  for (std::size_t i = 0; i < outcome.share.size(); ++i) {
+    if (outcome.share[i] > 0) {
+      variant.share.emplace(name_of(static_cast<latency::Bottleneck>(i)), outcome.share[i]);
+    }
+  }
+  return variant;
+}
+
+report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
+  const latency::ScalingStudy& study = named.study;
+  const double base = study.step(Factors{}).seconds;
+  report::ScaleStep step;
+  step.name = named.name;
+  step.base = make_variant(study, Factors{}, base, choices.cost);
+  if (choices.factors != Factors{}) {
+    step.variants.push_back(make_variant(study, choices.factors, base, choices.cost));
+    for (std::size_t i = 0; i < study.kernels().size(); ++i) {
+      const latency::KernelOutcome before = study.kernel(i, Factors{});
+      const latency::KernelOutcome after = study.kernel(i, choices.factors);
+      step.layers.push_back({.name = named.kernel_names[i],
+                             .shape = ops::shape_text(study.kernels()[i].work.shape),
+                             .base_ms = before.seconds * 1e3,
+                             .time_ms = after.seconds * 1e3,
+                             .base_bottleneck = std::string(name_of(before.bottleneck)),
+                             .bottleneck = std::string(name_of(after.bottleneck))});
+    }
+  }
+  if (choices.study) {
+    for (const double factor : {2.0, 4.0}) {
+      for (const Resource r : latency::kAllResources) {
+        Factors one;
+        one.set(r, factor);
+        step.variants.push_back(make_variant(study, one, base, choices.cost));
+      }
+    }
+  }
+  for (const Resource r : latency::kAllResources) {
+    const latency::BalancePoint point = latency::balance_point(study, r);
+    step.balance.push_back(
+        {.resource = std::string(name_of(r)), .factor = point.factor, .speedup = point.speedup});
+  }
+  for (const double target : choices.targets) {
+    const auto best = latency::optimize(study, target, choices.cost);
+    std::optional<report::ScaleVariant> variant;
+    if (best) variant = make_variant(study, best->factors, base, choices.cost);
+    step.balanced.emplace_back(target, std::move(variant));
+  }
+  return step;
+}
+
+}  // namespace
+
+Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog) {
+  ROOFTILE_TRY(const Choices choices, parse(request));
+  ROOFTILE_TRY(const auto machine,
+               hardware::load_machine(catalog, request.step.gpu, request.step.machine));
+  ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
+  std::vector<Request> steps;
+  if (request.conv || !request.step.model.empty()) {
+    steps.push_back(request.step);
+  } else if (request.study) {
+    for (const char* model : {"alexnet", "vgg16", "googlenet", "resnet152"}) {
+      for (const char* phase : {"infer", "train"}) {
+        steps.push_back(request.step);
+        steps.back().model = model;
+        steps.back().phase = phase;
+      }
+    }
+  } else {
+    return usage_error("scale needs a model or a layer",
+                       "rooftile scale resnet50 --gpu v100-sxm2-16gb --set dram_bw=2");
+  }
+  report::ScaleReport report;
+  report.gpu_name = machine.gpu.name;
+  for (const Request& step : steps) {
+    ROOFTILE_TRY(const NamedStudy named, make_study(request, step, machine, catalog));
+    report.steps.push_back(make_step(named, choices));
+  }
+  for (const auto& [level, known] :
+       {std::pair{"L1", machine.bandwidth(hardware::MemoryLevel::L1).has_value()},
+        std::pair{"L2", machine.bandwidth(hardware::MemoryLevel::L2).has_value()}}) {
+    if (!known) {
+      report.warnings.push_back(fmt::format(
+          "{}: no {} bandwidth is known, so its factor has no effect", machine.gpu.name, level));
+    }
+  }
+  return report;
+}
+
+}  // namespace rooftile::app

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "app/options.h"
+#include "core/text.h"
+#include "graph/import_model.h"
+#include "graph/lower.h"
+#include "hardware/machine.h"
+#include "latency/analytical.h"
+#include "ops/any_op.h"
+#include "traffic/paper.h"
+#include "traffic/sampled.h"
+
+namespace rooftile::app {
+
+namespace {
+
+enum class Model : std::uint8_t { Exact, Closed, Paper };
+
+struct Choices {
+  Model model = Model::Exact;
+  traffic::CtaOrder order = traffic::CtaOrder::Column;
+  std::optional<traffic::CtaTile> tile;
+  bool simulate = false;
+};
+
+template <typename T, std::size_t N>
+Result<T> choose(std::string_view option, std::string_view text,
+                 const std::array<std::pair<std::string_view, T>, N>& known) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : known) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  return usage_error(fmt::format("unknown {} \"{}\"", option, printable(text)),
+                     did_you_mean(text, names, fmt::format("{} is one of", option)));
+}
+
+Result<Choices> parse(const TrafficRequest& request) {
+  constexpr std::array<std::pair<std::string_view, Model>, 4> kModels{{{"exact", Model::Exact},
+                                                                       {"default", Model::Exact},
+                                                                       {"closed", Model::Closed},
+                                                                       {"paper", Model::Paper}}};
+  constexpr std::array<std::pair<std::string_view, traffic::CtaOrder>, 3> kOrders{
+      {{"column", traffic::CtaOrder::Column},
+       {"row", traffic::CtaOrder::Row},
+       {"swizzled", traffic::CtaOrder::Swizzled}}};
+  Choices choices;
+  ROOFTILE_TRY(choices.model, choose("--traffic-model", request.traffic_model, kModels));
+  ROOFTILE_TRY(choices.order, choose("--order", request.order, kOrders));
+  choices.simulate = request.simulate;
+  if (request.tile == "auto") return choices;
+  const auto parts = split(request.tile, 'x');
+  if (parts.size() == 2) {
+    const auto m = parse_int(parts[0]);
+    const auto n = parse_int(parts[1]);
+    const auto good = [](std::optional<std::int64_t> edge) {
+      return edge && *edge >= 32 && *edge <= 256 && *edge % 32 == 0;
+    };
+    if (good(m) && good(n)) {
+      choices.tile = traffic::CtaTile{.m = *m, .n = *n};
+      return choices;
+    }
+  }
+  return usage_error(fmt::format("\"{}\" is no tile", printable(request.tile)),
+                     "write 128x64: multiples of 32 from 32 to 256, or auto");
+}
+
+/// What all layers of a report share.
+struct Study {
+  const hardware::Machine& machine;
+  Choices choices;
+  const Progress& progress;
+};
+
+traffic::CacheMachine caches(const latency::TimeMachine& g, const latency::StreamTile& tile,
+                             double element, traffic::CtaOrder order) {
+  traffic::CacheMachine machine;
+  machine.sm_count = static_cast<std::int64_t>(g.sms);
+  machine.active_ctas = static_cast<std::int64_t>(latency::active_ctas(g, tile, element));
+  machine.l1_bytes = static_cast<std::int64_t>(latency::l1_data_size(g, tile, element).base());
+  machine.l2_bytes = static_cast<std::int64_t>(g.l2_size.base());
+  machine.order = order;
+  return machine;
+}
+
+/// The implicit GEMM with the tile that pads least, one step narrower while half of the SMs would
+/// be idle, or with the tile that the caller chose. A filter gradient takes the fastest cut.
+latency::ConvCandidate implicit_kernel(const ops::ConvShape& conv, DType dtype,
+                                       const latency::TimeMachine& g,
+                                       const std::optional<traffic::CtaTile>& wanted) {
+  latency::ImplicitCut cut;
+  if (conv.pass == ops::ConvPass::FilterGradient) {
+    const auto fastest = latency::conv_candidates(conv, dtype, g, {.implicit_gemm_only = true});
+    if (!wanted) return fastest.front();
+    cut.split = fastest.front().time.split;
+  }
+  const ops::GemmShape gemm = traffic::gemm_of(conv);
+  traffic::CtaTile tile = wanted.value_or(traffic::delta_tile(gemm.n));
+  const auto ctas = [&] {
+    return static_cast<double>(gemm.batch * ((gemm.m + tile.m - 1) / tile.m) *
+                               ((gemm.n + tile.n - 1) / tile.n));
+  };
+  while (!wanted && tile.n > 32 && ctas() < g.sms / 2) tile.n /= 2;
+  cut.tile_m = static_cast<double>(tile.m);
+  cut.tile_n = static_cast<double>(tile.n);
+  return latency::implicit_candidate(conv, dtype, g, cut);
+}
+
+void set_time(report::LayerTraffic& layer, const latency::StreamTime& time) {
+  const double seconds = time.total();
+  layer.latency_ms = (seconds + latency::kLaunchSeconds) * 1e3;
+  layer.bottleneck =
+      name_of(latency::kLaunchSeconds > seconds ? latency::Bottleneck::Launch : time.bottleneck);
+  layer.tile = time.split > 1
+                   ? fmt::format("{:.0f}x{:.0f}/{:.0f}", time.tile.m, time.tile.n, time.split)
+                   : fmt::format("{:.0f}x{:.0f}", time.tile.m, time.tile.n);
+  layer.ctas = static_cast<std::int64_t>(time.ctas);
+  layer.waves = time.ctas / time.concurrent;
+}
+
+/// Counts the problem's reads with the sampled model, and with the simulator where asked.
+Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMachine& machine,
+                   const Study& study, report::LayerTraffic& layer) {
+  if (study.choices.model == Model::Exact) {
+    const traffic::ReadTraffic t = traffic::sampled_traffic(problem, machine);
+    layer.read = {.l1 = t.a.l1 + t.b.l1, .l2 = t.a.l2 + t.b.l2, .dram = t.a.dram + t.b.dram};
+    layer.compulsory_read = t.compulsory_a + t.compulsory_b;
+    layer.dram_written = t.dram_written;
+  }
+  if (!study.choices.simulate) return {};
+  constexpr double kMostAccesses = 5e10;  // about an hour
+  if (traffic::estimated_accesses(problem) > kMostAccesses) {
+    return unsupported(layer.name, "is too large to simulate",
+                       "simulate a smaller batch, or leave out --simulate");
+  }
+  ROOFTILE_TRY(const auto t, traffic::simulate(problem, machine, study.progress));
+  layer.simulated =
+      report::LevelBytes{.l1 = t.a.l1 + t.b.l1, .l2 = t.a.l2 + t.b.l2, .dram = t.a.dram + t.b.dram};
+  return {};
+}
+
+Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
+                 const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
+  const latency::ConvCandidate kernel = implicit_kernel(conv, work.dtype, g, study.choices.tile);
+  const latency::ConvCandidate library = latency::conv_candidates(conv, work.dtype, g, {}).front();
+  set_time(layer, kernel.time);
+  layer.algorithm = name_of(library.algorithm);
+  layer.algorithm_ms = (library.seconds() + latency::kLaunchSeconds) * 1e3;
+  const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
+  const traffic::CutOptions cut{.tile = {.m = static_cast<std::int64_t>(kernel.time.tile.m),
+                                         .n = static_cast<std::int64_t>(kernel.time.tile.n),
+                                         .k = static_cast<std::int64_t>(kernel.time.tile.k)},
+                                .split_k = static_cast<std::int64_t>(kernel.time.split)};
+  layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
+  layer.dram_written = kernel.written;
+  layer.compulsory_read = work.read.base();
+  if (study.choices.model == Model::Paper) {
+    if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
+      return unsupported(layer.name, "the paper's forms are for FP32 forward layers without groups",
+                         "use --traffic-model exact or closed");
+    }
+    const traffic::PaperTraffic t = traffic::paper_traffic(conv, cut.tile);
+    layer.read = {.l1 = t.l1, .l2 = t.l2, .dram = t.dram_read};
+    layer.dram_written = t.dram_written;
+  }
+  return count_reads(traffic::make_conv_problem(conv, work.dtype, cut),
+                     caches(g, kernel.time.tile, element, study.choices.order), study, layer);
+}
+
+Status fill_gemm(const ops::KernelWork& work, const ops::GemmShape& gemm,
+                 const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
+  const latency::GemmCandidate kernel = latency::gemm_candidate(gemm, work.dtype, g);
+  set_time(layer, kernel.time);
+  layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
+  layer.dram_written = kernel.written;
+  layer.compulsory_read = work.read.base();
+  const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
+  const traffic::CutOptions cut{.tile = {.m = static_cast<std::int64_t>(kernel.time.tile.m),
+                                         .n = static_cast<std::int64_t>(kernel.time.tile.n),
+                                         .k = static_cast<std::int64_t>(kernel.time.tile.k)},
+                                .split_k = static_cast<std::int64_t>(kernel.time.split)};
+  return count_reads(traffic::make_gemm_problem(gemm, work.dtype, cut),
+                     caches(g, kernel.time.tile, element, study.choices.order), study, layer);
+}
+
+void fill_vector(const ops::KernelWork& work, const latency::TimeMachine& g, const Study& study,
+                 report::LayerTraffic& layer) {
+  const latency::AnalyticalTime t = latency::analytical_time(work, g, study.machine.gpu);
+  layer.read = {.l1 = (t.traffic.l1 - t.traffic.dram_written).base(),
+                .l2 = (t.traffic.l2 - t.traffic.dram_written).base(),
+                .dram = t.traffic.dram_read.base()};
+  layer.dram_written = t.traffic.dram_written.base();
+  layer.compulsory_read = work.read.base();
+  layer.latency_ms = to_ms(t.time);
+  layer.bottleneck = name_of(t.bottleneck);
+  layer.tile = t.plan.label();
+  layer.ctas = t.plan.tiles;
+  layer.waves = t.plan.waves();
+}
+
+Result<report::LayerTraffic> make_layer(const graph::LoweredKernel& kernel, const Study& study) {
+  const ops::KernelWork& work = kernel.work;
+  ROOFTILE_TRY(const auto job, latency::bind(work, study.machine));
+  const latency::TimeMachine g =
+      latency::make_time_machine(study.machine, job.roof.compute, work.compute, work.matrix);
+  report::LayerTraffic layer;
+  layer.name = kernel.name;
+  layer.op = work.op;
+  layer.phase = graph::name_of(kernel.phase);
+  layer.count = kernel.count;
+  layer.shape = ops::shape_text(work.shape);
+  layer.dtype = name_of(work.dtype);
+  if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
+    constexpr std::array<std::string_view, 3> kPasses{"forward", "dgrad", "wgrad"};
+    layer.phase = kPasses[static_cast<std::size_t>(conv->pass)];
+    ROOFTILE_CHECK(fill_conv(work, *conv, g, study, layer));
+  } else if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
+    ROOFTILE_CHECK(fill_gemm(work, *gemm, g, study, layer));
+  } else {
+    fill_vector(work, g, study, layer);
+  }
+  return layer;
+}
+
+/// The kernels to look at: one convolution, or the step of a model.
+Result<std::vector<graph::LoweredKernel>> kernels_of(const TrafficRequest& request,
+                                                     const Catalog& catalog) {
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(request.step));
+  if (!request.conv) {
+    ROOFTILE_TRY(const auto graph,
+                 graph::import_model(catalog, request.step.model, options.import));
+    return graph::lower(graph, options.lower);
+  }
+  ROOFTILE_CHECK(ops::Conv2d{.conv = *request.conv}.check());
+  ops::KernelList works;
+  const ops::LowerContext context{.precision = ops::precision_of(options.import.dtype)};
+  ops::forward(ops::Conv2d{.conv = *request.conv}, context, works);
+  ops::backward(ops::Conv2d{.conv = *request.conv}, context, works);
+  for (const ops::KernelWork& work : works) {
+    const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
+    if (conv != nullptr && conv->pass == request.conv->pass) {
+      return std::vector<graph::LoweredKernel>{{.name = "conv", .work = work}};
+    }
+  }
+  return usage_error("the layer has no such pass", {});
+}
+
+}  // namespace
+
+Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catalog& catalog,
+                                      const Progress& progress) {
+  ROOFTILE_TRY(const Choices choices, parse(request));
+  ROOFTILE_TRY(const auto machine,
+               hardware::load_machine(catalog, request.step.gpu, request.step.machine));
+  ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
+  ROOFTILE_TRY(const auto kernels, kernels_of(request, catalog));
+
+  report::TrafficReport report;
+  report.gpu_name = machine.gpu.name;
+  report.model_name = request.conv ? "" : request.step.model;
+  report.traffic_model = request.traffic_model == "default" ? "exact" : request.traffic_model;
+  if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {
+    report.l1_ceiling = l1->value.base();
+  }
+  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) {
+    report.l2_ceiling = l2->value.base();
+  }
+  if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
+    report.dram_ceiling = dram->value.base();
+  }
+  const Study study{.machine = machine, .choices = choices, .progress = progress};
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    // Networks repeat their layers: the same kernel is counted once.
+    const auto same = std::find_if(
+        kernels.begin(), kernels.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const graph::LoweredKernel& earlier) { return earlier.work == kernels[i].work; });
+    const auto index = static_cast<std::size_t>(same - kernels.begin());
+    if (index < i) {
+      report.layers.push_back(report.layers[index]);
+      report.layers.back().name = kernels[i].name;
+      report.layers.back().count = kernels[i].count;
+      continue;
+    }
+    ROOFTILE_TRY(report::LayerTraffic layer, make_layer(kernels[i], study));
+    report.layers.push_back(std::move(layer));
+  }
+  if (!report.l2_ceiling) {
+    report.warnings.push_back(machine.gpu.name +
+                              ": no L2 bandwidth is known, so L2 never is the bottleneck");
+  }
+  if (!report.l1_ceiling) {
+    report.warnings.push_back(machine.gpu.name +
+                              ": no L1 bandwidth is known, so L1 never is the bottleneck");
+  }
+  return report;
+}
+
+}  // namespace rooftile::app

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile scale MODEL | conv ... --gpu GPU --set KEY=FACTOR,...: what-if on the machine.
+#include <algorithm>
+#include <memory>
+
+#include "app/scale.h"
+#include "cli/commands.h"
+#include "cli/conv_options.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct ScaleOptions {
+  app::ScaleRequest request;
+  ConvOptions conv;
+  Output output;
+};
+
+Status run_scale(ScaleOptions& options, bool one_layer, const Context& context) {
+  if (one_layer) {
+    ROOFTILE_TRY(options.request.conv, make_conv(options.conv));
+  }
+  if (options.request.step.gpu.empty()) {
+    return usage_error("--gpu is required", "rooftile gpus lists the names");
+  }
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const auto report, app::scale(options.request, catalog));
+  if (options.output.format == "json") return emit(options.output, report::scale_to_json(report));
+  if (options.output.format == "csv") return emit(options.output, report::scale_to_csv(report));
+  const Terminal screen = terminal();
+  return emit(options.output,
+              report::scale_to_text(report, {.color = screen.color && options.output.file.empty(),
+                                             .width = std::max(screen.width, 140)}));
+}
+
+}  // namespace
+
+void add_scale(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ScaleOptions>();
+  CLI::App* command =
+      app.add_subcommand("scale", "what if the GPU had more of a resource; balanced scaling");
+  Request& step = options->request.step;
+  command->add_option("model", step.model, "built-in name, config.json or native graph JSON");
+  command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
+  command->add_option("--phase", step.phase, "infer, train, prefill, decode")
+      ->capture_default_str();
+  command->add_option("--batch", step.batch, "images or sequences")->capture_default_str();
+  command->add_option("--seq", step.sequence, "tokens per sequence");
+  command->add_option("--dtype", step.dtype, "fp32, tf32, fp16, bf16, ...")->capture_default_str();
+  command->add_option("--machine", step.machine, "measured ceilings");
+  command
+      ->add_option("--set", options->request.set,
+                   "factors of one variant: sms, lanes, sm_memory, shared_bw, l1_bw, l2_bw, "
+                   "l2_size, dram_bw, clock; as KEY=FACTOR,KEY=FACTOR")
+      ->delimiter(',');
+  command
+      ->add_option("--cost", options->request.cost,
+                   "weights of the cost model, as KEY=WEIGHT,... in units of the base GPU")
+      ->delimiter(',');
+  command->add_flag("--study", options->request.study,
+                    "each resource alone x2 and x4, then the cheapest balanced sets");
+  command->add_option("--optimize", options->request.optimize,
+                      "cheapest set that reaches a speed-up: \"target=2x\"");
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  CLI::App* conv = command->add_subcommand("conv", "one convolution");
+  add_conv_options(*conv, options->conv);
+  command->footer(
+      "\nExamples:\n"
+      "  rooftile scale resnet50 --batch 64 --gpu v100-pcie-32gb --set lanes=2,dram_bw=1.5\n"
+      "  rooftile scale --study --batch 64 --gpu v100-pcie-32gb\n"
+      "  rooftile scale vgg16 --batch 64 --gpu p100-pcie-16gb --optimize target=2x\n"
+      "Cost: sum of weight x (factor - 1), clock weight x (factor^3 - 1); weights sms 0.5, lanes "
+      "0.25,\nsm_memory 0.12, shared_bw 0.03, l1_bw 0.03, l2_bw 0.06, l2_size 0.10, dram_bw 0.25, "
+      "clock 0.30.\n");
+  command->callback([options, conv, &context] {
+    run_command(context, [&] { return run_scale(*options, conv->parsed(), context); });
+  });
+}
+
+}  // namespace rooftile::cli

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rooftile traffic conv ... | MODEL --gpu GPU: bytes per memory level, reuse and bottleneck.
+#include <memory>
+
+#include "app/traffic.h"
+#include "app/validate_traffic.h"
+#include "cli/commands.h"
+#include "cli/conv_options.h"
+#include "cli/request_options.h"
+#include "report/traffic_view.h"
+
+namespace rooftile::cli {
+
+namespace {
+
+struct TrafficOptions {
+  app::TrafficRequest request;
+  ConvOptions conv;
+  app::ValidateRequest validate;
+  Output output;
+};
+
+Status run_validate(const TrafficOptions& options, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const auto table,
+               app::validate_traffic(options.validate, catalog, progress_bar("validating")));
+  return emit(options.output, options.output.format == "json" ? report::validation_to_json(table)
+                                                              : report::validation_to_text(table));
+}
+
+Status run_traffic(TrafficOptions& options, bool one_layer, const Context& context) {
+  if (!options.validate.file.empty()) return run_validate(options, context);
+  if (one_layer) {
+    ROOFTILE_TRY(options.request.conv, make_conv(options.conv));
+  } else if (options.request.step.model.empty()) {
+    return usage_error("traffic needs a model or a layer",
+                       "rooftile traffic resnet50 --gpu v100-sxm2-16gb, or traffic conv --help");
+  }
+  if (options.request.step.gpu.empty()) {
+    return usage_error("--gpu is required", "rooftile gpus lists the names");
+  }
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const auto report,
+               app::traffic(options.request, catalog, progress_bar("simulating")));
+  if (options.output.format == "svg" || options.output.file.ends_with(".svg")) {
+    return emit(options.output, report::traffic_to_svg(report));
+  }
+  if (options.output.format == "json") {
+    return emit(options.output, report::traffic_to_json(report));
+  }
+  if (options.output.format == "csv") return emit(options.output, report::traffic_to_csv(report));
+  const Terminal screen = terminal();
+  return emit(options.output,
+              report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),
+                                               .width = std::max(screen.width, 140)}));
+}
+
+}  // namespace
+
+void add_traffic(CLI::App& app, Context& context) {
+  auto options = std::make_shared<TrafficOptions>();
+  CLI::App* command =
+      app.add_subcommand("traffic", "bytes per memory level, reuse and bottleneck of each layer");
+  Request& step = options->request.step;
+  command->add_option("model", step.model, "built-in name, config.json or native graph JSON");
+  command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
+  command->add_option("--phase", step.phase, "infer, train, prefill, decode")
+      ->capture_default_str();
+  command->add_option("--batch", step.batch, "images or sequences")->capture_default_str();
+  command->add_option("--seq", step.sequence, "tokens per sequence");
+  command->add_option("--context", step.context, "decode: tokens in the KV cache");
+  command->add_option("--dtype", step.dtype, "fp32, tf32, fp16, bf16, ...")->capture_default_str();
+  command->add_option("--attention", step.attention, "eager or flash")->capture_default_str();
+  command->add_option("--machine", step.machine, "measured ceilings");
+  command
+      ->add_option("--traffic-model", options->request.traffic_model,
+                   "exact (counted; the default), closed (formulas) or paper (DeLTA as published)")
+      ->capture_default_str();
+  command->add_option("--order", options->request.order, "of CTAs: column, row or swizzled")
+      ->capture_default_str();
+  command->add_option("--tile", options->request.tile, "CTA tile, e.g. 128x64")
+      ->capture_default_str();
+  command->add_flag("--simulate", options->request.simulate,
+                    "also count with the cache simulator (seconds per layer)");
+  command->add_option("--validate", options->validate.file,
+                      "compare the models with a file (lru_reference.csv, DeepBench or NeuSight "
+                      "conv.csv) or with the simulator on random layers (random)");
+  command->add_option("--count", options->validate.count, "random layers")->capture_default_str();
+  command->add_option("--seed", options->validate.seed, "of the random layers")
+      ->capture_default_str();
+  add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
+  CLI::App* conv = command->add_subcommand("conv", "one convolution");
+  add_conv_options(*conv, options->conv);
+  command->footer(
+      "\nExamples:\n"
+      "  rooftile traffic conv --n 64 --c 256 --h 14 --w 14 --k 256 --r 3 --s 3 --pad 1 --gpu "
+      "titan-xp\n"
+      "  rooftile traffic resnet50 --batch 64 --gpu v100-sxm2-16gb -o resnet50.svg\n"
+      "  rooftile traffic conv --n 8 --c 64 --h 56 --w 56 --k 64 --r 3 --s 3 --pad 1 --gpu "
+      "p100-pcie-16gb --simulate\n"
+      "Bytes are loads of one launch; output is written once, through all levels.\n");
+  command->callback([options, conv, &context] {
+    run_command(context, [&] { return run_traffic(*options, conv->parsed(), context); });
+  });
+}
+
+}  // namespace rooftile::cli

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/scale_view.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "report/table.h"
+
+namespace rooftile::report {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string factors_text(const ScaleVariant& variant) {
+  std::string text;
+  for (const auto& [resource, factor] : variant.factors) {
+    text += fmt::format("{}{} x{:g}", text.empty() ? "" : ", ", resource, factor);
+  }
+  return text.empty() ? "as it is" : text;
+}
+
+std::string shares_text(const ScaleVariant& variant) {
+  std::string text;
+  for (const auto& [name, share] : variant.share) {
+    if (share >= 0.005)
+      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, share * 100);
+  }
+  return text;
+}
+
+void add_variant(Table& table, const ScaleVariant& variant, const std::string& label) {
+  table.add({label, format_ms(variant.time_ms), fmt::format("{:.2f}x", variant.speedup),
+             fmt::format("{:.2f}", variant.cost), shares_text(variant)});
+}
+
+std::string variants_text(const ScaleStep& step, const TextOptions& options) {
+  Table table({{.title = "machine", .shrink = true},
+               {.title = "time", .align = Align::Right},
+               {.title = "speed-up", .align = Align::Right},
+               {.title = "cost", .align = Align::Right},
+               {.title = "time by bottleneck"}});
+  add_variant(table, step.base, "as it is");
+  for (const ScaleVariant& variant : step.variants) {
+    add_variant(table, variant, factors_text(variant));
+  }
+  for (const auto& [target, variant] : step.balanced) {
+    if (variant) {
+      add_variant(table, *variant, fmt::format("{:g}x: {}", target, factors_text(*variant)));
+    } else {
+      table.add({fmt::format("{:g}x: out of reach, launches remain", target), "-", "-", "-", "-"});
+    }
+  }
+  return table.render(options.width, 2);
+}
+
+std::string layers_text(const ScaleStep& step, const TextOptions& options) {
+  if (step.layers.empty()) return {};
+  Table table({{.title = "layer", .shrink = true},
+               {.title = "before", .align = Align::Right},
+               {.title = "after", .align = Align::Right},
+               {.title = "speed-up", .align = Align::Right},
+               {.title = "bottleneck"},
+               {.title = "then"}});
+  for (const ScaledLayer& layer : step.layers) {
+    table.add({layer.name, format_ms(layer.base_ms), format_ms(layer.time_ms),
+               fmt::format("{:.2f}x", layer.base_ms / layer.time_ms), layer.base_bottleneck,
+               layer.bottleneck});
+  }
+  return "\n" + table.render(options.width, 2);
+}
+
+std::string balance_text(const ScaleStep& step) {
+  if (step.balance.empty()) return {};
+  std::string text = "\n  one resource alone:\n";
+  for (const BalanceRow& row : step.balance) {
+    if (row.speedup <= 1) {
+      text += fmt::format("    {:<10} nothing is gained\n", row.resource);
+    } else {
+      text += fmt::format("    {:<10} beyond {:.2f}x nothing is gained ({:.2f}x as fast there)\n",
+                          row.resource, row.factor, row.speedup);
+    }
+  }
+  return text;
+}
+
+ordered_json variant_json(const ScaleVariant& variant) {
+  return {{"factors", variant.factors},       {"time_ms", variant.time_ms},
+          {"speedup", variant.speedup},       {"cost", variant.cost},
+          {"bottleneck", variant.bottleneck}, {"share", variant.share}};
+}
+
+ordered_json step_json(const ScaleStep& step) {
+  ordered_json json{{"name", step.name},
+                    {"base", variant_json(step.base)},
+                    {"variants", ordered_json::array()},
+                    {"layers", ordered_json::array()},
+                    {"balance", ordered_json::array()},
+                    {"balanced", ordered_json::array()}};
+  for (const ScaleVariant& variant : step.variants) {
+    json["variants"].push_back(variant_json(variant));
+  }
+  for (const ScaledLayer& layer : step.layers) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"shape", layer.shape},
+                              {"base_ms", layer.base_ms},
+                              {"time_ms", layer.time_ms},
+                              {"speedup", layer.base_ms / layer.time_ms},
+                              {"base_bottleneck", layer.base_bottleneck},
+                              {"bottleneck", layer.bottleneck}});
+  }
+  for (const BalanceRow& row : step.balance) {
+    json["balance"].push_back(
+        {{"resource", row.resource}, {"factor", row.factor}, {"speedup", row.speedup}});
+  }
+  for (const auto& [target, variant] : step.balanced) {
+    ordered_json entry{{"target", target}, {"reached", variant.has_value()}};
+    if (variant) entry["variant"] = variant_json(*variant);
+    json["balanced"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string scale_to_text(const ScaleReport& report, const TextOptions& options) {
+  std::string text;
+  for (const ScaleStep& step : report.steps) {
+    if (!text.empty()) text += "\n";
+    text += bold(step.name, options.color) + " on variants of " + report.gpu_name + "\n";
+    text += variants_text(step, options) + layers_text(step, options) + balance_text(step);
+  }
+  for (const std::string& warning : report.warnings) {
+    text += yellow("  note: ", options.color) + warning + "\n";
+  }
+  return text;
+}
+
+std::string scale_to_json(const ScaleReport& report) {
+  ordered_json json{{"schema", 1}, {"gpu", report.gpu_name}, {"steps", ordered_json::array()}};
+  for (const ScaleStep& step : report.steps) json["steps"].push_back(step_json(step));
+  json["warnings"] = report.warnings;
+  return json.dump(2) + "\n";
+}
+
+std::string scale_to_csv(const ScaleReport& report) {
+  std::string text = "step,target,factors,time_ms,speedup,cost,bottleneck\n";
+  const auto add = [&text](const ScaleStep& step, const std::string& target,
+                           const ScaleVariant& v) {
+    text += fmt::format("{},{},{},{},{},{},{}\n", csv_field(step.name), target,
+                        csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.bottleneck);
+  };
+  for (const ScaleStep& step : report.steps) {
+    add(step, "", step.base);
+    for (const ScaleVariant& variant : step.variants) add(step, "", variant);
+    for (const auto& [target, variant] : step.balanced) {
+      if (variant) add(step, fmt::format("{:g}", target), *variant);
+    }
+  }
+  return text;
+}
+
+}  // namespace rooftile::report

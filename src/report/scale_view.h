@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `rooftile scale`: variants of a GPU, their speed-up, and where the time goes then.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/views.h"
+
+namespace rooftile::report {
+
+struct ScaleVariant {
+  std::map<std::string, double> factors;  ///< those that are not 1
+  double time_ms = 0, speedup = 1, cost = 0;
+  std::string bottleneck;
+  std::map<std::string, double> share;  ///< of the time, per bottleneck
+};
+
+struct ScaledLayer {
+  std::string name, shape;
+  double base_ms = 0, time_ms = 0;  ///< of one launch
+  std::string base_bottleneck, bottleneck;
+};
+
+struct BalanceRow {
+  std::string resource;
+  double factor = 1, speedup = 1;
+};
+
+/// One workload.
+struct ScaleStep {
+  std::string name;  ///< "resnet152 train"
+  ScaleVariant base;
+  std::vector<ScaleVariant> variants;
+  std::vector<ScaledLayer> layers;  ///< with --set
+  std::vector<BalanceRow> balance;
+  std::vector<std::pair<double, std::optional<ScaleVariant>>> balanced;  ///< target -> cheapest set
+};
+
+struct ScaleReport {
+  std::string gpu_name;
+  std::vector<ScaleStep> steps;
+  std::vector<std::string> warnings;
+};
+
+std::string scale_to_text(const ScaleReport& report, const TextOptions& options);
+std::string scale_to_json(const ScaleReport& report);
+std::string scale_to_csv(const ScaleReport& report);
+
+}  // namespace rooftile::report

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The picture of `rooftile traffic`: a row per layer, three bars (bytes at L1, L2, DRAM on a
+// logarithmic axis) and the bottleneck as a coloured label. Rows go down the page, so that names
+// are readable and a network of any depth fits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "core/text.h"
+#include "report/table.h"
+#include "report/traffic_view.h"
+
+namespace rooftile::report {
+
+namespace {
+
+constexpr double kLeft = 210, kPlot = 520, kRight = 190, kTop = 84, kRow = 34, kBottom = 46;
+
+struct Style {
+  std::string_view name, color;
+};
+// Colours that stay apart for colour-blind readers (Okabe and Ito).
+constexpr std::array<Style, 3> kLevels{{{"L1", "#56b4e9"}, {"L2", "#0072b2"}, {"DRAM", "#d55e00"}}};
+constexpr std::array<Style, 7> kBottlenecks{{{"compute", "#009e73"},
+                                             {"shared", "#999999"},
+                                             {"l1", "#56b4e9"},
+                                             {"l2", "#0072b2"},
+                                             {"dram", "#d55e00"},
+                                             {"latency", "#cc79a7"},
+                                             {"launch", "#b8a000"}}};
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string_view color_of(std::string_view bottleneck) {
+  for (const Style& style : kBottlenecks) {
+    if (style.name == bottleneck) return style.color;
+  }
+  return "#000000";
+}
+
+/// Decades of bytes that the axis spans.
+struct LogAxis {
+  double low = 3, high = 9;  ///< powers of ten
+  [[nodiscard]] double x(double bytes) const {
+    const double position = (std::log10(std::max(bytes, 1.0)) - low) / (high - low);
+    return kLeft + kPlot * std::clamp(position, 0.0, 1.0);
+  }
+};
+
+LogAxis axis_of(const TrafficReport& report) {
+  double least = 1e18;
+  double most = 1;
+  for (const LayerTraffic& layer : report.layers) {
+    const double dram = layer.read.dram + layer.dram_written;
+    least = std::min({least, layer.read.l1, layer.read.l2, dram});
+    most = std::max({most, layer.read.l1, layer.read.l2, dram});
+  }
+  LogAxis axis{.low = std::floor(std::log10(std::max(1.0, least))),
+               .high = std::ceil(std::log10(most))};
+  if (axis.low >= std::log10(std::max(1.0, least)) - 0.05) axis.low -= 1;  // no bar of length 0
+  axis.high = std::max(axis.high, axis.low + 1);
+  return axis;
+}
+
+std::string grid(const LogAxis& axis, double height) {
+  std::string svg;
+  for (double decade = axis.low; decade <= axis.high; decade += 1) {
+    const double x = kLeft + kPlot * (decade - axis.low) / (axis.high - axis.low);
+    svg += fmt::format(
+        R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" stroke="#dddddd"/>)"
+        R"(<text x="{0:.1f}" y="{3:.1f}" text-anchor="middle" fill="#555555">{4}</text>)"
+        "\n",
+        x, kTop - 4, height - kBottom, height - kBottom + 18,
+        format_bytes(Bytes::from_base(std::pow(10.0, decade)), 1));
+  }
+  return svg;
+}
+
+std::string legend() {
+  std::string svg;
+  double x = kLeft;
+  for (const Style& level : kLevels) {
+    svg += fmt::format(R"(<rect x="{:.0f}" y="50" width="12" height="12" fill="{}"/>)"
+                       R"(<text x="{:.0f}" y="60">{}</text>)",
+                       x, level.color, x + 17, level.name);
+    x += 70;
+  }
+  svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes per launch (DRAM: read and )"
+                     R"(written)</text>)"
+                     R"(<text x="{:.0f}" y="60" fill="#555555">time, bottleneck</text>)"
+                     "\n",
+                     x, kLeft + kPlot + 14);
+  return svg;
+}
+
+std::string row(const LayerTraffic& layer, const LogAxis& axis, double y) {
+  const std::array<double, 3> bytes{layer.read.l1, layer.read.l2,
+                                    layer.read.dram + layer.dram_written};
+  std::string svg = fmt::format(R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
+                                kLeft - 8, y + 15, escaped(shorten(layer.name, 30)));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="8" fill="{}">)"
+                       R"(<title>{} {}: {}</title></rect>)",
+                       kLeft, y + static_cast<double>(i) * 9, axis.x(bytes[i]) - kLeft,
+                       kLevels[i].color, escaped(layer.name), kLevels[i].name,
+                       format_bytes(Bytes::from_base(bytes[i])));
+  }
+  svg += fmt::format(
+      R"(<text x="{:.0f}" y="{:.1f}">{} <tspan fill="{}" font-weight="bold">{}</tspan></text>)"
+      "\n",
+      kLeft + kPlot + 14, y + 15, format_ms(layer.latency_ms), color_of(layer.bottleneck),
+      layer.bottleneck);
+  return svg;
+}
+
+}  // namespace
+
+std::string traffic_to_svg(const TrafficReport& report) {
+  const double width = kLeft + kPlot + kRight;
+  const double height = kTop + kRow * static_cast<double>(report.layers.size()) + kBottom;
+  std::string svg = fmt::format(
+      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" )"
+      R"(viewBox="0 0 {0:.0f} {1:.0f}" font-family="sans-serif" font-size="12" role="img">)"
+      "\n"
+      R"(<title>Traffic of {2} on {3}</title>)"
+      "\n"
+      R"(<rect width="100%" height="100%" fill="white"/>)"
+      R"(<text x="16" y="28" font-size="17" font-weight="bold">Traffic of {2} on {3}</text>)"
+      "\n",
+      width, height, escaped(report.model_name.empty() ? "one layer" : report.model_name),
+      escaped(report.gpu_name));
+  const LogAxis axis = axis_of(report);
+  svg += legend();
+  svg += grid(axis, height);
+  double y = kTop;
+  for (const LayerTraffic& layer : report.layers) {
+    svg += row(layer, axis, y);
+    y += kRow;
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace rooftile::report

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/traffic_view.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "report/table.h"
+
+namespace rooftile::report {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+double ratio(double a, double b) {
+  return b > 0 ? a / b : 0.0;
+}
+
+/// Bytes per second that a level must deliver to hold the layer's time.
+double demand(double bytes, const LayerTraffic& layer) {
+  return ratio(bytes, layer.latency_ms * 1e-3);
+}
+
+std::string share_of(double bytes, const LayerTraffic& layer, std::optional<double> ceiling) {
+  if (!ceiling) return "-";
+  return fmt::format("{:.0f} %", 100 * demand(bytes, layer) / *ceiling);
+}
+
+ordered_json level_json(const LevelBytes& bytes) {
+  return {{"l1", bytes.l1}, {"l2", bytes.l2}, {"dram", bytes.dram}};
+}
+
+ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) {
+  const double dram = layer.read.dram + layer.dram_written;
+  ordered_json json{{"name", layer.name},
+                    {"op", layer.op},
+                    {"phase", layer.phase},
+                    {"count", layer.count},
+                    {"shape", layer.shape},
+                    {"dtype", layer.dtype},
+                    {"l1_bytes", layer.read.l1},
+                    {"l2_bytes", layer.read.l2},
+                    {"dram_read_bytes", layer.read.dram},
+                    {"dram_write_bytes", layer.dram_written},
+                    {"compulsory_read_bytes", layer.compulsory_read},
+                    {"reuse",
+                     {{"l1", ratio(layer.read.l1, layer.read.l2)},
+                      {"l2", ratio(layer.read.l2, layer.read.dram)}}},
+                    {"demand_bytes_per_second",
+                     {{"l1", demand(layer.read.l1, layer)},
+                      {"l2", demand(layer.read.l2, layer)},
+                      {"dram", demand(dram, layer)}}},
+                    {"latency_ms", layer.latency_ms},
+                    {"bottleneck", layer.bottleneck},
+                    {"tile", layer.tile},
+                    {"ctas", layer.ctas},
+                    {"waves", layer.waves}};
+  ordered_json& used = json["ceiling_fraction"];
+  used = ordered_json::object();
+  if (report.l1_ceiling) used["l1"] = demand(layer.read.l1, layer) / *report.l1_ceiling;
+  if (report.l2_ceiling) used["l2"] = demand(layer.read.l2, layer) / *report.l2_ceiling;
+  used["dram"] = demand(dram, layer) / report.dram_ceiling;
+  if (!layer.algorithm.empty()) {
+    json["algorithm"] = layer.algorithm;
+    json["algorithm_ms"] = layer.algorithm_ms;
+  }
+  if (layer.simulated) json["simulated_bytes"] = level_json(*layer.simulated);
+  return json;
+}
+
+std::string simulated_text(const TrafficReport& report, const TextOptions& options) {
+  Table table({{.title = "simulated", .shrink = true},
+               {.title = "L1", .align = Align::Right},
+               {.title = "model", .align = Align::Right},
+               {.title = "L2", .align = Align::Right},
+               {.title = "model", .align = Align::Right},
+               {.title = "DRAM read", .align = Align::Right},
+               {.title = "model", .align = Align::Right}});
+  const auto error = [](double model, double truth) {
+    return fmt::format("{:+.1f} %", 100 * (model / truth - 1));
+  };
+  bool any = false;
+  for (const LayerTraffic& layer : report.layers) {
+    if (!layer.simulated) continue;
+    any = true;
+    const LevelBytes& truth = *layer.simulated;
+    table.add({layer.name, format_bytes(Bytes::from_base(truth.l1)), error(layer.read.l1, truth.l1),
+               format_bytes(Bytes::from_base(truth.l2)), error(layer.read.l2, truth.l2),
+               format_bytes(Bytes::from_base(truth.dram)), error(layer.read.dram, truth.dram)});
+  }
+  return any ? "\n" + table.render(options.width, 2) : std::string();
+}
+
+std::string totals_text(const TrafficReport& report) {
+  double time = 0;
+  std::map<std::string, double> share;
+  LevelBytes sum;
+  double written = 0;
+  for (const LayerTraffic& layer : report.layers) {
+    const auto count = static_cast<double>(layer.count);
+    time += layer.latency_ms * count;
+    share[layer.bottleneck] += layer.latency_ms * count;
+    sum.l1 += layer.read.l1 * count;
+    sum.l2 += layer.read.l2 * count;
+    sum.dram += layer.read.dram * count;
+    written += layer.dram_written * count;
+  }
+  std::string text = fmt::format(
+      "\n  all layers: L1 {}, L2 {}, DRAM {} read and {} written, {} as modelled\n  time by "
+      "bottleneck:",
+      format_bytes(Bytes::from_base(sum.l1)), format_bytes(Bytes::from_base(sum.l2)),
+      format_bytes(Bytes::from_base(sum.dram)), format_bytes(Bytes::from_base(written)),
+      format_ms(time));
+  for (const auto& [name, ms] : share) text += fmt::format(" {} {:.0f} %", name, 100 * ms / time);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string traffic_to_text(const TrafficReport& report, const TextOptions& options) {
+  std::string text =
+      bold(report.model_name.empty() ? "one layer" : report.model_name, options.color);
+  text += fmt::format(" on {}, traffic model: {}; bytes loaded per launch\n\n", report.gpu_name,
+                      report.traffic_model);
+  Table table({{.title = "layer", .shrink = true},
+               {.title = "x", .align = Align::Right},
+               {.title = "L1", .align = Align::Right},
+               {.title = "L2", .align = Align::Right},
+               {.title = "DRAM rd", .align = Align::Right},
+               {.title = "wr", .align = Align::Right},
+               {.title = "reuse", .align = Align::Right},
+               {.title = "of L2", .align = Align::Right},
+               {.title = "of DRAM", .align = Align::Right},
+               {.title = "tile"},
+               {.title = "waves", .align = Align::Right},
+               {.title = "time", .align = Align::Right},
+               {.title = "bottleneck"}});
+  for (const LayerTraffic& layer : report.layers) {
+    const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
+    table.add({layer.name, std::to_string(layer.count), bytes(layer.read.l1), bytes(layer.read.l2),
+               bytes(layer.read.dram), bytes(layer.dram_written),
+               fmt::format("{:.1f}/{:.1f}", ratio(layer.read.l1, layer.read.l2),
+                           ratio(layer.read.l2, layer.read.dram)),
+               share_of(layer.read.l2, layer, report.l2_ceiling),
+               share_of(layer.read.dram + layer.dram_written, layer, report.dram_ceiling),
+               layer.tile, fmt::format("{:.1f}", layer.waves), format_ms(layer.latency_ms),
+               layer.bottleneck});
+  }
+  text += table.render(options.width, 2);
+  if (report.layers.size() == 1 && !report.layers.front().algorithm.empty()) {
+    const LayerTraffic& layer = report.layers.front();
+    text += fmt::format("\n  {} {}: a library would take {} ({})\n", layer.shape, layer.phase,
+                        layer.algorithm, format_ms(layer.algorithm_ms));
+  }
+  if (report.layers.size() > 1) text += totals_text(report);
+  text += simulated_text(report, options);
+  for (const std::string& warning : report.warnings) {
+    text += yellow("  note: ", options.color) + warning + "\n";
+  }
+  return text;
+}
+
+std::string traffic_to_json(const TrafficReport& report) {
+  ordered_json json{{"schema", 1},
+                    {"gpu", report.gpu_name},
+                    {"model", report.model_name},
+                    {"traffic_model", report.traffic_model},
+                    {"ceilings_bytes_per_second", ordered_json::object()},
+                    {"layers", ordered_json::array()}};
+  ordered_json& ceilings = json["ceilings_bytes_per_second"];
+  if (report.l1_ceiling) ceilings["l1"] = *report.l1_ceiling;
+  if (report.l2_ceiling) ceilings["l2"] = *report.l2_ceiling;
+  ceilings["dram"] = report.dram_ceiling;
+  for (const LayerTraffic& layer : report.layers) {
+    json["layers"].push_back(layer_json(report, layer));
+  }
+  json["warnings"] = report.warnings;
+  return json.dump(2) + "\n";
+}
+
+std::string traffic_to_csv(const TrafficReport& report) {
+  std::string text =
+      "name,op,phase,count,shape,dtype,l1_bytes,l2_bytes,dram_read_bytes,dram_write_bytes,"
+      "compulsory_read_bytes,latency_ms,bottleneck,tile,ctas,waves,algorithm,algorithm_ms\n";
+  for (const LayerTraffic& l : report.layers) {
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(l.name),
+                    l.op, l.phase, l.count, csv_field(l.shape), l.dtype, l.read.l1, l.read.l2,
+                    l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.bottleneck,
+                    l.tile, l.ctas, l.waves, l.algorithm, l.algorithm_ms);
+  }
+  return text;
+}
+
+}  // namespace rooftile::report

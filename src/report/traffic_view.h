@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `rooftile traffic`: bytes per memory level and layer, reuse, demand against the ceilings, time
+// and bottleneck; as text, JSON, CSV and as a picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/views.h"
+
+namespace rooftile::report {
+
+/// Bytes loaded at a level (DRAM: read), by one launch.
+struct LevelBytes {
+  double l1 = 0, l2 = 0, dram = 0;
+};
+
+/// Times are of one launch, in milliseconds.
+struct LayerTraffic {
+  std::string name;
+  std::string op;
+  std::string phase;  ///< forward | backward | ...; of a convolution forward | dgrad | wgrad
+  std::int64_t count = 1;
+  std::string shape;
+  std::string dtype;
+  LevelBytes read;
+  double dram_written = 0;
+  double compulsory_read = 0;
+  double latency_ms = 0;
+  std::string bottleneck;
+  std::string tile;
+  std::int64_t ctas = 0;
+  double waves = 0;
+  std::string algorithm;    ///< that a library would take; empty where there is no choice
+  double algorithm_ms = 0;  ///< its time
+  std::optional<LevelBytes> simulated;
+};
+
+struct TrafficReport {
+  std::string gpu_name;
+  std::string model_name;                        ///< empty for a single layer
+  std::string traffic_model;                     ///< exact | closed | paper
+  std::optional<double> l1_ceiling, l2_ceiling;  ///< bytes per second, whole GPU
+  double dram_ceiling = 0;
+  std::vector<LayerTraffic> layers;
+  std::vector<std::string> warnings;
+};
+
+std::string traffic_to_text(const TrafficReport& report, const TextOptions& options);
+std::string traffic_to_json(const TrafficReport& report);
+std::string traffic_to_csv(const TrafficReport& report);
+/// One group of bars per layer (L1, L2, DRAM), coloured by level, with the bottleneck below.
+std::string traffic_to_svg(const TrafficReport& report);
+
+}  // namespace rooftile::report

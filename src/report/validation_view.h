@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables of a validation, as Markdown (the documents hold them as printed) or JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rooftile::report {
+
+struct ValidationTable {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> notes;
+};
+
+std::string validation_to_text(const ValidationTable& table);
+std::string validation_to_json(const ValidationTable& table);
+
+}  // namespace rooftile::report

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors of the convolution model on measured times, held at what docs/theory/traffic.md states.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "app/validate_traffic.h"
+#include "core/text.h"
+#include "shared_data.h"
+
+namespace rooftile::app {
+namespace {
+
+/// Percent in the cell of a row and column: "13.4 % (0.93)" -> 13.4.
+double percent(const report::ValidationTable& table, const std::string& row,
+               const std::string& column) {
+  for (const auto& cells : table.rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[0] == row && table.columns[i] == column) {
+        return parse_double(split(cells[i], ' ')[0]).value_or(1e9);
+      }
+    }
+  }
+  ADD_FAILURE() << "no cell " << row << " / " << column;
+  return 1e9;
+}
+
+report::ValidationTable table_of(const std::string& file) {
+  const auto table =
+      validate_traffic({.file = (testing::shared_data() / file).string()}, Catalog::embedded(), {});
+  EXPECT_TRUE(table) << to_string(table.error());
+  return table ? *table : report::ValidationTable{};
+}
+
+TEST(ConvTime, DeepBench) {
+  const std::string file = "deepbench/conv.csv";
+  if (!testing::has_shared_data(file)) GTEST_SKIP() << "no " << file;
+  const report::ValidationTable table = table_of(file);
+  ASSERT_EQ(table.rows.size(), 5U);
+  for (const char* gpu : {"M40", "P100", "TitanX", "TitanX_Pascal", "TitanXp"}) {
+    EXPECT_LT(percent(table, gpu, "forward, implicit GEMM"), 15.0) << gpu;
+    EXPECT_LT(percent(table, gpu, "forward, all rows, choice"), 20.0) << gpu;
+    EXPECT_LT(percent(table, gpu, "backward data"), 27.0) << gpu;
+    EXPECT_LT(percent(table, gpu, "backward filter"), 34.0) << gpu;
+  }
+}
+
+TEST(ConvTime, NeuSight) {
+  const std::string file = "neusight/nvidia/conv.csv";
+  if (!testing::has_shared_data(file)) GTEST_SKIP() << "no " << file;
+  const report::ValidationTable table = table_of(file);
+  ASSERT_EQ(table.rows.size(), 4U);
+  for (const auto& row : table.rows) {
+    EXPECT_LT(percent(table, row[0], "drift removed"), 15.0) << row[0];
+    EXPECT_LT(percent(table, row[0], "drift removed, choice"), 15.0) << row[0];
+    EXPECT_LT(percent(table, row[0], "flat 280 us, choice"), 27.0) << row[0];
+  }
+}
+
+TEST(ConvTime, UnknownLayoutIsAnError) {
+  const auto table =
+      validate_traffic({.file = ROOFTILE_SOURCE_DIR "/README.md"}, Catalog::embedded(), {});
+  ASSERT_FALSE(table);
+}
+
+}  // namespace
+}  // namespace rooftile::app
