@@ -114,16 +114,15 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
   const std::int64_t products = t.batch * spec.heads;
   const std::int64_t share = spec.heads / spec.kv_heads;
   const Shape scores{t.batch, spec.heads, t.queries, t.keys};
-  std::string x = block.add(
-      prefix + "scores",
-      ops::BatchedMatmul{.batch = products,
-                         .m = t.queries,
-                         .n = t.keys,
-                         .k = spec.head_dim,
-                         .share = share,
-                         .left_permuted = spec.contiguous,
-                         .right_permuted = true},
-      {in.query, in.key});
+  std::string x = block.add(prefix + "scores",
+                            ops::BatchedMatmul{.batch = products,
+                                               .m = t.queries,
+                                               .n = t.keys,
+                                               .k = spec.head_dim,
+                                               .share = share,
+                                               .left_permuted = spec.contiguous,
+                                               .right_permuted = true},
+                            {in.query, in.key});
   switch (spec.scale) {
     case ScoreScale::None: break;
     case ScoreScale::ByScalar:
@@ -153,16 +152,15 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
   }
   x = block.add(prefix + "softmax", ops::Softmax{.shape = scores}, {x});
   x = add_dropout(block, t, spec.dropout, scores, x, prefix + "probs_dropout");
-  x = block.add(
-      prefix + "context",
-      ops::BatchedMatmul{.batch = products,
-                         .m = t.queries,
-                         .n = spec.head_dim,
-                         .k = t.keys,
-                         .share = share,
-                         .right_permuted = spec.contiguous,
-                         .output_permuted = !spec.contiguous},
-      {x, in.value});
+  x = block.add(prefix + "context",
+                ops::BatchedMatmul{.batch = products,
+                                   .m = t.queries,
+                                   .n = spec.head_dim,
+                                   .k = t.keys,
+                                   .share = share,
+                                   .right_permuted = spec.contiguous,
+                                   .output_permuted = !spec.contiguous},
+                {x, in.value});
   const Shape heads_last{t.batch, t.queries, spec.heads, spec.head_dim};
   if (spec.contiguous) {
     return block.add(
