@@ -17,7 +17,9 @@ std::string arithmetic(latency::Limiter limiter, const latency::Job& job,
                        const traffic::Traffic& traffic) {
   switch (limiter) {
     case latency::Limiter::Compute:
-      return fmt::format("{} at {}", format_flops(job.work.flops), format_rate(job.roof.compute));
+      return fmt::format("{} at {}{}", format_flops(latency::least_flops(job.work)),
+                         format_rate(job.roof.compute),
+                         latency::least_flops(job.work) < job.work.flops ? " (Winograd)" : "");
     case latency::Limiter::L1:
       return fmt::format("{} at {}", format_bytes(traffic.l1), format_rate(*job.roof.l1));
     case latency::Limiter::L2:
@@ -74,7 +76,8 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
   }
   std::vector<report::KernelReport> reports;
   for (const ops::KernelWork& work : works) {
-    ROOFTILE_TRY(const auto job, latency::bind(work, machine));
+    ROOFTILE_TRY(auto job, latency::bind(work, machine));
+    job.setting = latency::Setting::Isolated;
     const graph::LoweredKernel lowered{
         .name = work.op,
         .phase = backward ? graph::Phase::Backward : graph::Phase::Forward,

@@ -6,9 +6,10 @@
 //             (bytes_dram - what L2 may already hold) / BW_dram,  launch )
 //
 // The bytes are the compulsory ones (traffic::compulsory): what the modelled kernel moves beyond
-// them is reported beside the bound, as a better kernel may avoid it.
-// Levels whose bandwidth is unknown do not take part: the bound gets weaker, never wrong. Wave
-// quantisation is not in it; it is TilePlan::wave_factor(), reported beside. Rates are dense
+// them is reported beside the bound, as a better kernel may avoid it. FLOP are those of the direct
+// algorithm, except for 3x3 convolutions of stride 1: Winograd's F(4x4,3x3) multiplies four times
+// less. Levels whose bandwidth is unknown do not take part: the bound gets weaker, never wrong.
+// Wave quantisation is not in it; it is TilePlan::wave_factor(), reported beside. Rates are dense
 // data-sheet peaks at the quoted clocks unless measured ceilings are attached to the machine; a
 // board that boosts above its quoted clock can beat the bound by that ratio.
 #pragma once
@@ -33,6 +34,10 @@ struct Roof {
   std::optional<BytesPerSecond> l1, l2;
   BytesPerSecond dram;
 };
+
+/// The FLOPs that the bound charges: those of the direct algorithm, or of Winograd's F(4x4,3x3)
+/// where libraries use it (3x3 filters of stride 1).
+Flops least_flops(const ops::KernelWork& work);
 
 struct Bound {
   Seconds time;

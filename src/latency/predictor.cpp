@@ -5,9 +5,12 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "core/text.h"
 #include "latency/analytical.h"
+#include "latency/learned/learned.h"
+#include "latency/learned/weights.h"
 
 namespace rooftile::latency {
 
@@ -31,9 +34,19 @@ class BoundPredictor final : public Predictor {
   [[nodiscard]] std::string_view do_name() const override { return "bound"; }
 };
 
-template <typename P>
-Result<std::unique_ptr<Predictor>> make(const Catalog& /*catalog*/) {
-  return std::make_unique<P>();
+Result<std::unique_ptr<Predictor>> make_bound(const Catalog& /*catalog*/) {
+  return std::make_unique<BoundPredictor>();
+}
+Result<std::unique_ptr<Predictor>> make_rooftile(const Catalog& catalog) {
+  ROOFTILE_TRY(auto weights, learned::load_weights(catalog, "default"));
+  return learned::make_learned(std::move(weights));
+}
+Result<std::unique_ptr<Predictor>> make_trivial(const Catalog& catalog) {
+  ROOFTILE_TRY(auto weights, learned::load_weights(catalog, "default"));
+  return learned::make_trivial(std::move(weights));
+}
+Result<std::unique_ptr<Predictor>> make_roofline(const Catalog& /*catalog*/) {
+  return learned::make_roofline();
 }
 
 Result<std::unique_ptr<Predictor>> make_delta(const Catalog& /*catalog*/) {
@@ -46,8 +59,11 @@ struct PredictorEntry {
 };
 
 // The default comes first.
-constexpr std::array kPredictors{PredictorEntry{.name = "bound", .make = make<BoundPredictor>},
-                                 PredictorEntry{.name = "delta", .make = make_delta}};
+constexpr std::array kPredictors{PredictorEntry{.name = "rooftile", .make = make_rooftile},
+                                 PredictorEntry{.name = "bound", .make = make_bound},
+                                 PredictorEntry{.name = "delta", .make = make_delta},
+                                 PredictorEntry{.name = "roofline", .make = make_roofline},
+                                 PredictorEntry{.name = "trivial", .make = make_trivial}};
 
 constexpr auto kNames = [] {
   std::array<std::string_view, kPredictors.size()> names;
@@ -65,6 +81,10 @@ Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const C
   if (name.empty()) return kPredictors.front().make(catalog);
   for (const PredictorEntry& entry : kPredictors) {
     if (entry.name == name) return entry.make(catalog);
+  }
+  if (name.find('/') != std::string_view::npos) {
+    ROOFTILE_TRY(auto weights, learned::load_weights(catalog, name));
+    return learned::make_learned(std::move(weights));
   }
   return usage_error(fmt::format("unknown predictor \"{}\"", printable(name)),
                      did_you_mean(name, kNames, "predictors are"));
@@ -90,7 +110,9 @@ Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine) 
     return unsupported(gpu.file, fmt::format("{} states no DRAM bandwidth", gpu.name),
                        "add /memory/dram/bandwidth to its file");
   }
-  Job job{.work = work, .roof = {.compute = *rate, .l1 = {}, .l2 = {}, .dram = dram->value}};
+  Job job{.work = work,
+          .roof = {.compute = *rate, .l1 = {}, .l2 = {}, .dram = dram->value},
+          .setting = Setting::InStream};
   if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) job.roof.l1 = l1->value;
   if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) job.roof.l2 = l2->value;
   return job;

@@ -4,6 +4,7 @@
 // machine states everything the kernels need; after that nothing can fail.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -18,10 +19,15 @@
 
 namespace rooftile::latency {
 
+/// What a kernel's time includes: everything that a benchmark of one operator sees, host included,
+/// or the GPU time of a kernel that follows others in a stream.
+enum class Setting : std::uint8_t { Isolated, InStream };
+
 /// A kernel together with the rates of the machine it is to run on.
 struct Job {
   ops::KernelWork work;
   Roof roof;
+  Setting setting = Setting::InStream;
 };
 
 /// Looks up the rate of every kernel; a dtype or unit that the machine does not state is an error
@@ -46,7 +52,7 @@ class Predictor {
 /// Names that make_predictor accepts, the default first.
 std::span<const std::string_view> predictor_names();
 
-/// `name` empty takes the default.
+/// `name` empty takes the default; a folder (contains '/') holds weights that `rooftile fit` wrote.
 Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const Catalog& catalog);
 
 }  // namespace rooftile::latency

@@ -50,6 +50,15 @@ TEST(Bound, TinyKernelsTakeTheLaunchFloor) {
   EXPECT_EQ(tiny.time, kLaunchFloor);
 }
 
+TEST(Bound, WinogradMultipliesFourTimesLess) {
+  // 4e9 FLOP of a direct 3x3 convolution need 1e9 by F(4x4,3x3): 1e9 / 10e12 = 100 us.
+  ops::KernelWork work = work_of(4e9);
+  work.shape = ops::ConvShape{.r = 3, .s = 3};
+  EXPECT_NEAR(to_us(bound(work, traffic_of(0, 0), kRoof).time), 100.0, 1e-9);
+  work.shape = ops::ConvShape{.r = 3, .s = 3, .stride_h = 2, .stride_w = 2};
+  EXPECT_NEAR(to_us(bound(work, traffic_of(0, 0), kRoof).time), 400.0, 1e-9);
+}
+
 TEST(Bound, UnknownLevelsDoNotTakePart) {
   Roof roof = kRoof;
   roof.l1.reset();

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "fit/selection.h"
+#include "latency/learned/classes.h"
+#include "latency/learned/learned.h"
+
+namespace rooftile::fit {
+
+namespace {
+
+using namespace latency::learned;
+
+struct Predictors {
+  const latency::Predictor& main;
+  const latency::Predictor& trivial;
+};
+
+Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& predictors) {
+  const Sample& sample = dataset.samples[index];
+  const hardware::Machine& machine = dataset.machines[sample.gpu];
+  latency::Job job = *latency::bind(sample.work, machine);  // checked when read
+  job.setting = latency::Setting::Isolated;
+  const latency::Estimate estimate = predictors.main.estimate(job, machine);
+  return {.sample = index,
+          .measured = sample.measured,
+          .predicted = estimate.time.base(),
+          .low = estimate.low.base(),
+          .high = estimate.high.base(),
+          .bound = estimate.bound.base(),
+          .roofline = dram_roofline(job),
+          .trivial = predictors.trivial.estimate(job, machine).time.base(),
+          .extrapolated = estimate.extrapolated};
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+Summary summarize(std::string group, const std::vector<const Case*>& cases) {
+  Summary s;
+  s.group = std::move(group);
+  s.cases = static_cast<std::int64_t>(cases.size());
+  std::vector<double> errors;
+  const double n = static_cast<double>(cases.size());
+  for (const Case* c : cases) {
+    errors.push_back(std::fabs(c->error()));
+    s.mean_error += errors.back() / n;
+    s.bias += c->error() / n;
+    s.bound_error += std::fabs(c->bound / c->measured - 1) / n;
+    s.roofline_error += std::fabs(c->roofline / c->measured - 1) / n;
+    s.trivial_error += std::fabs(c->trivial / c->measured - 1) / n;
+    s.coverage += (c->low <= c->measured && c->measured <= c->high ? 1.0 : 0.0) / n;
+  }
+  s.p90_error = quantile(errors, 0.9);
+  return s;
+}
+
+void add_summary(const Dataset& dataset, Evaluation& evaluation) {
+  std::map<std::string, std::vector<const Case*>> groups;
+  for (const Case& c : evaluation.cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    std::string name(class_of(sample.work));
+    groups[name].push_back(&c);
+    name += "/" + dataset.machines[sample.gpu].gpu.id;
+    groups[name].push_back(&c);
+    const std::string& campaign = dataset.campaigns[sample.campaign];
+    if (!campaign.empty()) groups[name + "/" + campaign].push_back(&c);
+  }
+  for (const auto& [name, cases] : groups) evaluation.summary.push_back(summarize(name, cases));
+}
+
+/// Rows that say nothing about the predictor: their campaign contradicts another one of the same
+/// GPU, or they were measured with warm caches.
+std::vector<bool> contradicted(const Dataset& dataset) {
+  std::vector<bool> result(dataset.samples.size(), false);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = dataset.campaigns[dataset.samples[i].campaign] == kWarmCampaign;
+  for (const std::string_view name : {"linear", "bmm"}) {
+    const Samples samples = of_class(samples_without(dataset, std::nullopt), name);
+    for (const Disagreement& d : disagreements(dataset, samples)) {
+      for (const Sample* s : samples) {
+        if (s->gpu == d.gpu && s->campaign == d.campaign)
+          result[static_cast<std::size_t>(s - dataset.samples.data())] = true;
+      }
+    }
+  }
+  return result;
+}
+
+struct Residual {
+  double magnitude;
+  std::uint32_t gpu;
+};
+
+/// The 80 % quantile with equal weight for every GPU.
+double weighted_quantile(std::vector<Residual> residuals) {
+  constexpr double kCoverage = 0.8;
+  std::map<std::uint32_t, double> count;
+  for (const Residual& r : residuals) count[r.gpu] += 1;
+  std::sort(residuals.begin(), residuals.end(),
+            [](const Residual& a, const Residual& b) { return a.magnitude < b.magnitude; });
+  double sum = 0;
+  for (const Residual& r : residuals) {
+    sum += 1.0 / (count[r.gpu] * static_cast<double>(count.size()));
+    if (sum >= kCoverage) return r.magnitude;
+  }
+  return residuals.empty() ? 0.0 : residuals.back().magnitude;
+}
+
+std::size_t gpus_in(const std::vector<Residual>& residuals) {
+  std::map<std::uint32_t, bool> seen;
+  for (const Residual& r : residuals) seen[r.gpu] = true;
+  return seen.size();
+}
+
+}  // namespace
+
+Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
+                    std::optional<std::uint32_t> excluded) {
+  constexpr std::size_t kEnoughGpus = 3;
+  const std::vector<bool> ignored = contradicted(dataset);
+  std::map<std::string, std::array<std::vector<Residual>, kBuckets>> buckets;
+  for (const Case& c : cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    if (ignored[c.sample] || (excluded && sample.gpu == *excluded)) continue;
+    buckets[std::string(class_of(sample.work))][bucket_of(c.predicted)].push_back(
+        {.magnitude = std::fabs(std::log(c.measured / c.predicted)), .gpu = sample.gpu});
+  }
+  Intervals intervals;
+  for (const auto& [name, list] : buckets) {
+    std::vector<Residual> all;
+    for (const auto& residuals : list) all.insert(all.end(), residuals.begin(), residuals.end());
+    for (std::size_t i = 0; i < kBuckets; ++i)
+      intervals[name][i] = weighted_quantile(gpus_in(list[i]) >= kEnoughGpus ? list[i] : all);
+  }
+  return intervals;
+}
+
+Evaluation evaluate(const Dataset& dataset, const latency::Predictor& predictor,
+                    const Weights& weights) {
+  Evaluation evaluation;
+  evaluation.predictor = predictor.name();
+  const auto trivial = make_trivial(weights);
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i)
+    evaluation.cases.push_back(predict_row(dataset, i, {.main = predictor, .trivial = *trivial}));
+  add_summary(dataset, evaluation);
+  return evaluation;
+}
+
+Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits) {
+  Evaluation evaluation;
+  evaluation.predictor = "rooftile";
+  evaluation.left_out = true;
+  std::vector<std::unique_ptr<latency::Predictor>> main;
+  std::vector<std::unique_ptr<latency::Predictor>> trivial;
+  for (const Weights& weights : fits.without) {
+    main.push_back(make_learned(weights));
+    trivial.push_back(make_trivial(weights));
+  }
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i) {
+    const std::uint32_t gpu = dataset.samples[i].gpu;
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = *main[gpu], .trivial = *trivial[gpu]}));
+  }
+  std::vector<Intervals> intervals;
+  for (std::uint32_t gpu = 0; gpu < dataset.machines.size(); ++gpu)
+    intervals.push_back(calibrate(dataset, evaluation.cases, gpu));
+  for (Case& c : evaluation.cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    const Intervals& of_gpu = intervals[sample.gpu];
+    const auto width = of_gpu.find(class_of(sample.work));
+    if (width == of_gpu.end()) continue;
+    const double half = width->second[bucket_of(c.predicted)];
+    c.low = std::max(c.predicted * std::exp(-half), c.bound);
+    c.high = c.predicted * std::exp(half);
+  }
+  add_summary(dataset, evaluation);
+  return evaluation;
+}
+
+std::string card_json(const Dataset& dataset, const Weights& weights, const Evaluation& left_out,
+                      const CardFacts& facts) {
+  using nlohmann::ordered_json;
+  ordered_json card{{"schema", 1},
+                    {"name", weights.name},
+                    {"features", features_hash()},
+                    {"seed", facts.seed},
+                    {"command", facts.command},
+                    {"data", ordered_json::array()},
+                    {"gpus", ordered_json::array()},
+                    {"ranges", ordered_json::object()},
+                    {"leave_one_gpu_out", ordered_json::array()}};
+  std::vector<std::int64_t> rows(dataset.files.size(), 0);
+  for (const Sample& sample : dataset.samples) ++rows[sample.file];
+  for (std::size_t i = 0; i < dataset.files.size(); ++i) {
+    const std::filesystem::path path(dataset.files[i]);
+    const std::string name = (path.parent_path().filename() / path.filename()).generic_string();
+    card["data"].push_back({{"file", name}, {"rows", rows[i]}, {"licence", dataset.licences[i]}});
+  }
+  for (const hardware::Machine& machine : dataset.machines) card["gpus"].push_back(machine.gpu.id);
+  for (const auto& [name, range] : weights.ranges) {
+    ordered_json entry{{"vendors", range.vendors}, {"dtypes", range.dtypes}};
+    for (const auto& [dimension, limits] : range.dimensions) entry[dimension] = limits;
+    card["ranges"][name] = std::move(entry);
+  }
+  const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; };
+  for (const Summary& s : left_out.summary) {
+    card["leave_one_gpu_out"].push_back({{"group", s.group},
+                                         {"cases", s.cases},
+                                         {"mean_error", rounded(s.mean_error)},
+                                         {"p90_error", rounded(s.p90_error)},
+                                         {"bias", rounded(s.bias)},
+                                         {"coverage", rounded(s.coverage)},
+                                         {"trivial_error", rounded(s.trivial_error)},
+                                         {"roofline_error", rounded(s.roofline_error)}});
+  }
+  return card.dump(1) + "\n";
+}
+
+}  // namespace rooftile::fit

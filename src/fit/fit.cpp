@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <thread>
+
+#include "fit/checkpoint.h"
+#include "fit/fit_forms.h"
+#include "fit/rules.h"
+#include "hardware/load.h"
+#include "latency/learned/classes.h"
+
+namespace rooftile::fit {
+
+namespace {
+
+using namespace latency::learned;
+
+constexpr std::array<std::string_view, 4> kGemmClasses{"linear", "bmm", "linear_16bit",
+                                                       "linear_8bit"};
+constexpr std::array<std::string_view, 2> kRowClasses{"softmax", "layernorm"};
+constexpr std::array<std::string_view, 2> kAttentionClasses{"prefill", "decode"};
+constexpr std::size_t kEnoughRows = 50;
+constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 200;
+
+/// "vendor" or "vendor/isa": whose samples a model is fitted to.
+std::string vendor_of(std::string_view key) {
+  return std::string(key.substr(0, key.find('/')));
+}
+
+struct Part {
+  std::string task;  ///< name of the fit; folds that do not change the rows share it
+  Samples samples;
+};
+
+/// One predictor in the making: everything, or all but one GPU.
+struct Fold {
+  std::optional<std::uint32_t> left_out;
+  Samples kept;
+  Weights weights;
+  std::map<std::string, std::map<std::string, Part, std::less<>>> parts;  ///< by model, class
+};
+
+class Fitter {
+ public:
+  Fitter(const Dataset& dataset, const FitOptions& options)
+      : dataset_(dataset), options_(options) {}
+
+  Result<Fits> run(const Catalog& catalog) {
+    ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
+    if (options_.all_gpus) prepare(std::nullopt);
+    if (options_.leave_one_out) {
+      for (std::uint32_t gpu = 0; gpu < dataset_.machines.size(); ++gpu) prepare(gpu);
+    }
+    for (Fold& fold : folds_) add_tasks(fold);
+    ROOFTILE_CHECK(run_tasks());
+    Fits fits;
+    for (Fold& fold : folds_) {
+      finish(fold);
+      (fold.left_out ? fits.without.emplace_back() : fits.all.emplace()) = std::move(fold.weights);
+    }
+    return fits;
+  }
+
+ private:
+  struct Outcome {
+    std::vector<double> x;
+    double loss = 0;
+  };
+  using Task = std::function<Outcome()>;
+
+  void prepare(std::optional<std::uint32_t> left_out) {
+    Fold& fold = folds_.emplace_back();
+    fold.left_out = left_out;
+    fold.kept = samples_without(dataset_, left_out);
+    fold.weights.name = options_.name;
+    set_tables(fold.weights);
+    set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
+    std::map<std::string_view, Samples> by_class;
+    for (const Sample* s : fold.kept) {
+      if (dataset_.campaigns[s->campaign] != kWarmCampaign)
+        by_class[class_of(s->work)].push_back(s);
+    }
+    for (auto& [name, samples] : by_class) {
+      fold.weights.ranges[std::string(name)] = range_of(dataset_, samples);
+      const bool product = name == "linear" || name == "bmm";
+      if (product) samples = without_disagreements(dataset_, samples);
+      for (const Sample* s : samples) {
+        const hardware::GpuSpec& gpu = dataset_.machines[s->gpu].gpu;
+        const std::string vendor(name_of(gpu.vendor));
+        fold.parts[vendor][std::string(name)].samples.push_back(s);
+        // AMD's library is tuned per chip: a sibling with the same instruction set runs the same
+        // kernels, so each instruction set has a model of its own beside the common one.
+        if (gpu.vendor == hardware::Vendor::Amd)
+          fold.parts[vendor + "/" + gpu.isa][std::string(name)].samples.push_back(s);
+      }
+    }
+  }
+
+  std::string task_name(const Fold& fold, const std::string& model, std::string_view name) const {
+    if (!fold.left_out) return fmt::format("all/{}/{}", model, name);
+    const hardware::GpuSpec& gpu = dataset_.machines[*fold.left_out].gpu;
+    const std::string_view vendor = name_of(gpu.vendor);
+    const bool touched = model == vendor || model == fmt::format("{}/{}", vendor, gpu.isa);
+    const bool measured =
+        touched &&
+        std::any_of(dataset_.samples.begin(), dataset_.samples.end(), [&](const Sample& s) {
+          return s.gpu == *fold.left_out && class_of(s.work) == name;
+        });
+    return fmt::format("{}/{}/{}", measured ? gpu.id : "all", model, name);
+  }
+
+  void add_tasks(Fold& fold) {
+    for (auto& [model, classes] : fold.parts) {
+      const std::string vendor = vendor_of(model);
+      for (auto& [name, part] : classes) {
+        if (part.samples.size() < kEnoughRows) continue;
+        part.task = task_name(fold, model, name);
+        const auto is = [&name = name](std::span<const std::string_view> list) {
+          return std::find(list.begin(), list.end(), name) != list.end();
+        };
+        if (is(kGemmClasses)) {
+          const GemmPlan plan = gemm_plan(vendor, name);
+          part.samples = thin(part.samples, plan.rows, options_.seed);
+          add(part.task, part.samples.size(),
+              [this, &fold, &part, plan] { return fit_gemm(data(fold, part), plan); });
+        } else if (is(kRowClasses)) {
+          const RowModel plan = row_plan(vendor, name);
+          part.samples = thin(part.samples, kRowRows, options_.seed);
+          add(part.task, part.samples.size(),
+              [this, &fold, &part, plan] { return fit_rows(data(fold, part), plan); });
+        } else if (is(kAttentionClasses)) {
+          part.samples = thin(part.samples, kAttentionRows, options_.seed);
+          add(part.task, part.samples.size(),
+              [this, &fold, &part] { return fit_attention(data(fold, part)); });
+        }
+      }
+    }
+  }
+
+  FitData data(const Fold& fold, const Part& part) const {
+    return {.dataset = dataset_, .weights = fold.weights, .samples = part.samples};
+  }
+
+  template <typename Fit>
+  void add(const std::string& name, std::size_t rows, Fit fit_class) {
+    tasks_.try_emplace(name, [fit_class, rows]() -> Outcome {
+      LeastSquaresResult result = fit_class();
+      return {.x = std::move(result.x), .loss = result.cost / static_cast<double>(rows)};
+    });
+  }
+
+  /// Names the data and everything else that the results of tasks depend on.
+  std::string key() const {
+    std::uint64_t hash = 14695981039346656037ULL ^ options_.seed;
+    const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
+    for (const Sample& s : dataset_.samples) {
+      mix(std::bit_cast<std::uint64_t>(s.measured));
+      mix(std::bit_cast<std::uint64_t>(s.work.flops.base()));
+      mix(std::bit_cast<std::uint64_t>(s.work.bytes().base()));
+      mix(s.gpu);
+    }
+    return fmt::format("{}-{:016x}-{}", features_hash(), hash, dataset_.samples.size());
+  }
+
+  Status run_tasks() {
+    const std::string checkpoint_key = key();
+    if (options_.checkpoint) {
+      ROOFTILE_TRY(results_, read_checkpoint(*options_.checkpoint, checkpoint_key));
+    }
+    std::vector<std::pair<std::string, Task>> open;
+    for (const auto& [name, task] : tasks_) {
+      if (!results_.contains(name)) open.emplace_back(name, task);
+    }
+    std::atomic<std::size_t> next = 0;
+    std::atomic<bool> stop = false;
+    std::mutex mutex;
+    std::condition_variable finished;
+    std::string note;
+    Status status;
+    unsigned running = std::clamp(options_.threads, 1U, 64U);
+    const auto work = [&] {
+      for (std::size_t i = next++; i < open.size() && !stop; i = next++) {
+        Outcome outcome = open[i].second();
+        const std::lock_guard lock(mutex);
+        note = fmt::format("{} loss {:.4f}", open[i].first, outcome.loss);
+        results_[open[i].first] = std::move(outcome.x);
+        if (options_.checkpoint && status)
+          status = write_checkpoint(*options_.checkpoint, checkpoint_key, results_);
+        finished.notify_one();
+      }
+      const std::lock_guard lock(mutex);
+      --running;
+      finished.notify_one();
+    };
+    std::vector<std::jthread> pool;
+    for (unsigned i = running; i > 0; --i) pool.emplace_back(work);
+    std::unique_lock lock(mutex);
+    while (running > 0) {
+      finished.wait_for(lock, std::chrono::milliseconds(200));
+      const double done = static_cast<double>(results_.size()) / static_cast<double>(tasks_.size());
+      if (options_.progress && !options_.progress({.fraction = done, .note = note})) stop = true;
+    }
+    lock.unlock();
+    ROOFTILE_CHECK(status);
+    if (stop)
+      return bad_input("fit", "stopped before the end",
+                       "run the same command again to continue where it stopped");
+    return {};
+  }
+
+  void finish(Fold& fold) const {
+    Weights& weights = fold.weights;
+    for (const auto& [model, classes] : fold.parts) {
+      DeviceModel& device = weights.models[model];
+      finish_products(fold, classes, vendor_of(model), device);
+      finish_rows(fold, classes, vendor_of(model), device);
+    }
+    for (const auto& [model, classes] : fold.parts) {
+      const bool common = model.find('/') == std::string::npos;
+      for (const auto& [name, part] : classes) {
+        if (name == "conv") weights.models[model].conv = fit_conv(data(fold, part));
+        if (common && !part.samples.empty())
+          weights.trivial[model + "/" + name] =
+              fit_trivial(dataset_, thin(part.samples, kTrivialRows, options_.seed));
+      }
+    }
+  }
+
+  using Classes = std::map<std::string, Part, std::less<>>;
+
+  const std::vector<double>* result(const Classes& classes, std::string_view name) const {
+    const auto part = classes.find(name);
+    if (part == classes.end() || part->second.task.empty()) return nullptr;
+    const auto found = results_.find(part->second.task);
+    return found == results_.end() ? nullptr : &found->second;
+  }
+
+  void finish_products(const Fold& fold, const Classes& classes, const std::string& vendor,
+                       DeviceModel& device) const {
+    for (const std::string_view name : kGemmClasses) {
+      const std::vector<double>* x = result(classes, name);
+      if (x == nullptr) continue;
+      const Part& part = classes.find(name)->second;
+      const GemmPlan plan = gemm_plan(vendor, name);
+      GemmModel model;
+      apply_gemm(*x, plan, model);
+      model.plateau.measured = plateaus(*x, plan, data(fold, part));
+      const bool tensor = name == "linear_16bit" || name == "linear_8bit";
+      const Units units = tensor             ? Units::Tensor
+                          : name == "linear" ? Units::DenseFp32
+                                             : Units::BatchedFp32;
+      set_plateau_rule(dataset_, plan, units, device.gemm ? &device.gemm->plateau : nullptr,
+                       fold.weights, model.plateau);
+      if (plan.named_tiles) set_named_tiles(dataset_, part.samples, model);
+      auto& slot = name == "linear"         ? device.gemm
+                   : name == "bmm"          ? device.bmm
+                   : name == "linear_16bit" ? device.gemm_16bit
+                                            : device.gemm_8bit;
+      slot = std::move(model);
+    }
+  }
+
+  void finish_rows(const Fold& fold, const Classes& classes, const std::string& vendor,
+                   DeviceModel& device) const {
+    for (const std::string_view name : kRowClasses) {
+      const std::vector<double>* x = result(classes, name);
+      if (x == nullptr) continue;
+      RowModel model = row_plan(vendor, name);
+      apply_rows(*x, model);
+      (name == "softmax" ? device.softmax : device.norm) = model;
+    }
+    for (const std::string_view name : kAttentionClasses) {
+      if (const auto* x = result(classes, name))
+        (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x);
+    }
+    const auto pointwise = classes.find("elementwise");
+    if (pointwise != classes.end() && !pointwise->second.samples.empty())
+      device.pointwise = fit_pointwise(data(fold, pointwise->second), vendor);
+  }
+
+  const Dataset& dataset_;
+  const FitOptions& options_;
+  std::vector<hardware::GpuSpec> catalogue_;
+  std::deque<Fold> folds_;  ///< tasks keep references
+  std::map<std::string, Task> tasks_;
+  TaskResults results_;
+};
+
+}  // namespace
+
+Result<Fits> fit(const Dataset& dataset, const Catalog& catalog, const FitOptions& options) {
+  return Fitter(dataset, options).run(catalog);
+}
+
+}  // namespace rooftile::fit

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fits of the forms in latency/learned to measured rows, through the same functions that predict.
+// A fit returns the raw vector of its parameters, so that a checkpoint can keep it; apply_ turns
+// it into a model.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "fit/least_squares.h"
+#include "fit/selection.h"
+#include "latency/learned/chip.h"
+
+namespace rooftile::fit {
+
+/// What is fixed about a GEMM class before it is fitted.
+struct GemmPlan {
+  latency::learned::GemmModel start;
+  bool named_tiles = false;  ///< fit with the tile that the launched kernel names
+  bool free_misses = false;  ///< fit miss_mid and miss_width too
+  std::size_t rows = 600;    ///< per GPU and campaign
+  double kappa_prior = 1.1;  ///< kappa of a family that nobody measured
+  double prior_weight = 2;   ///< in GPUs
+};
+/// `vendor` is "nvidia" or "amd", `name` a class.
+GemmPlan gemm_plan(std::string_view vendor, std::string_view name);
+
+struct FitData {
+  const Dataset& dataset;
+  const latency::learned::Weights& weights;  ///< streaming, families
+  Samples samples;                           ///< of the class, thinned
+};
+
+/// Shared parameters, then the log plateau of every group of `data.samples`.
+LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan);
+void apply_gemm(const std::vector<double>& x, const GemmPlan& plan,
+                latency::learned::GemmModel& model);
+/// Plateau of each GPU: geometric mean over its campaigns.
+latency::learned::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
+                                          const FitData& data);
+
+latency::learned::RowModel row_plan(std::string_view vendor, std::string_view name);
+LeastSquaresResult fit_rows(const FitData& data, const latency::learned::RowModel& plan);
+void apply_rows(const std::vector<double>& x, latency::learned::RowModel& model);
+
+LeastSquaresResult fit_attention(const FitData& data);
+latency::learned::AttentionModel apply_attention(const std::vector<double>& x);
+
+}  // namespace rooftile::fit

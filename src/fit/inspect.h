@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is in a data set before anything is fitted: rows, GPUs, campaigns, ranges, and rows that
+// deserve a second look (faster than the bound, duplicated with another time, campaigns that
+// contradict each other).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fit/dataset.h"
+
+namespace rooftile::fit {
+
+struct GroupFacts {
+  std::string name, gpu, campaign;  ///< class, catalogue id, campaign
+  std::int64_t rows = 0;
+  double shortest = 0, longest = 0;  ///< seconds
+  std::int64_t below_bound = 0;      ///< rows faster than the bound
+  std::int64_t duplicates = 0;       ///< rows whose shape occurred before
+  double duplicate_spread = 0;       ///< mean |difference| of duplicates, relative
+};
+
+struct Suspicious {
+  std::string where;  ///< file:line
+  std::string reason;
+};
+
+struct Inspection {
+  std::vector<GroupFacts> groups;
+  latency::learned::ByName<latency::learned::Range> ranges;
+  std::vector<std::string> notes;      ///< campaigns that disagree, rows that were skipped
+  std::vector<Suspicious> suspicious;  ///< the first few of each kind
+};
+
+Inspection inspect(const Dataset& dataset);
+
+}  // namespace rooftile::fit

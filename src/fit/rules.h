@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of a predictor that are medians and means rather than fits: attained bandwidth, the
+// plateau rules for GPUs nobody measured, element-wise kernels, the trivial baseline, ranges.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "fit/fit_forms.h"
+#include "fit/selection.h"
+
+namespace rooftile::fit {
+
+/// Instruction set -> family of library kernels; energy per FLOP by process, relative to 16 nm.
+void set_tables(latency::learned::Weights& weights);
+
+/// Attained fractions: measured from element-wise rows, published from the catalogue's GPUs.
+void set_streaming(const Dataset& dataset, const Samples& samples,
+                   const std::vector<hardware::GpuSpec>& catalogue,
+                   latency::learned::Weights& weights);
+
+/// kappa by family and for unknown families, from the measured GPUs that hold their clock.
+/// `dense` is the rule of dense FP32 products, which sets the energy per FLOP from the GPUs that do
+/// not; batched ones take it over, scaled. Products on tensor units have no power rule.
+enum class Units : std::uint8_t { DenseFp32, BatchedFp32, Tensor };
+void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
+                      const latency::learned::Plateau* dense,
+                      const latency::learned::Weights& weights, latency::learned::Plateau& rule);
+
+/// Tiles by instruction set, from the names of the launched kernels.
+void set_named_tiles(const Dataset& dataset, const Samples& samples,
+                     latency::learned::GemmModel& model);
+
+latency::learned::PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor);
+latency::learned::ConvModel fit_conv(const FitData& data);
+latency::learned::TrivialLine fit_trivial(const Dataset& dataset, const Samples& samples);
+latency::learned::Range range_of(const Dataset& dataset, const Samples& samples);
+
+}  // namespace rooftile::fit

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the fitted forms need to know of a machine: its data sheet, and two levels that no data
+// sheet states. The *streaming fraction* is the attained part of the DRAM bandwidth. The *plateau*
+// is time over ideal time of a large matrix product:
+//
+//   tau = energy(process) * peak / board power             time factor of a power-limited board
+//   P   = max( kappa * max(1, peak / published ceiling),  tau )
+//
+// kappa belongs to a family of library kernels. Measured values replace the rules for GPUs that the
+// fit has seen. The energy per FLOP comes from two power-limited boards; how the clock of a board
+// of another kind falls under load is the largest uncertainty of the whole predictor.
+#pragma once
+
+#include "hardware/machine.h"
+#include "latency/learned/weights.h"
+#include "latency/predictor.h"
+
+namespace rooftile::latency::learned {
+
+struct Chip {
+  double sms = 1;
+  double peak = 1;       ///< FLOP/s of the units the kernel runs on
+  double bandwidth = 1;  ///< bytes/s of DRAM, data sheet
+  double streaming = 1;  ///< attained fraction of it
+  double l2 = 0;         ///< bytes; 0 when not stated
+  double l1 = 0;         ///< bytes of one SM; 0 when not stated
+  double threads = 2048;
+  double clock = 1e9;
+};
+
+Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights);
+
+/// "hbm" or "gddr".
+std::string_view memory_kind(const hardware::GpuSpec& gpu);
+/// "8.0/HBM2".
+std::string sibling_key(const hardware::GpuSpec& gpu);
+double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming);
+/// The published copy (else read) bandwidth over the data sheet's.
+std::optional<double> published_fraction(const hardware::GpuSpec& gpu);
+
+/// tau; nothing when the file states no process or power.
+std::optional<double> power_factor(const hardware::GpuSpec& gpu, double peak, double energy,
+                                   const Weights& weights);
+/// max(1, peak / published rate of the same kind).
+double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key);
+
+/// The family whose kernels run on the GPU, "ampere"; its instruction set when unknown.
+std::string_view kernel_family(const hardware::GpuSpec& gpu, const Weights& weights);
+
+struct PlateauQuery {
+  double peak = 1;
+  hardware::RateKey key;
+  bool measured_ceiling = false;  ///< `peak` was measured on this machine
+};
+double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Plateau& plateau,
+               const Weights& weights);
+
+/// "vendor/isa" where it exists, else "vendor"; nothing for a vendor that was never fitted.
+const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weights);
+
+}  // namespace rooftile::latency::learned

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/learned/gemm_form.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rooftile::latency::learned {
+
+namespace {
+
+constexpr double kLogFullTile = 14;  // log2(128 * 128)
+
+double ceil_div(std::int64_t a, std::int64_t b) {
+  return static_cast<double>((a + b - 1) / b);
+}
+
+/// (a^2.5 + b^2.5)^0.4
+double join(double a, double b) {
+  const double larger = std::max(a, b);
+  if (!(larger > 0)) return 0;
+  const double ratio = std::min(a, b) / larger;
+  return larger * std::pow(1.0 + ratio * ratio * std::sqrt(ratio), 0.4);
+}
+
+}  // namespace
+
+GemmProblem gemm_problem(const ops::KernelWork& work, const ops::GemmShape& shape) {
+  const auto outputs = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                       static_cast<double>(shape.n);
+  return {.shape = shape,
+          .bytes = work.bytes().base(),
+          .in_bytes = size_of(work.dtype).base(),
+          .out_bytes = std::max(work.written.base() / outputs, 0.5)};
+}
+
+namespace {
+
+/// The grid of a cut: everything but its memory traffic.
+struct Grid {
+  GemmCandidate cut;
+  double columns, rows, tiles;
+};
+
+Grid grid_of(const GemmProblem& problem, const Chip& chip, GemmTile tile, std::int64_t split_k) {
+  const ops::GemmShape& s = problem.shape;
+  const double area = static_cast<double>(tile.along_n) * static_cast<double>(tile.along_m);
+  const auto split = static_cast<double>(split_k);
+  Grid grid;
+  grid.columns = ceil_div(s.n, tile.along_n);
+  grid.rows = ceil_div(s.m, tile.along_m);
+  grid.tiles = static_cast<double>(s.batch) * grid.columns * grid.rows;
+  GemmCandidate& cut = grid.cut;
+  cut.split = split_k > 1;
+  cut.depth = static_cast<double>(s.k) / split;
+  cut.waves = grid.tiles * split / chip.sms;
+  cut.wave_seconds = 2.0 * area * chip.sms / chip.peak;
+  cut.small = std::max(0.0, kLogFullTile - std::log2(area));
+  cut.unaligned = (s.k % 4 != 0 || s.n % 4 != 0) ? 1.0 : 0.0;
+  return grid;
+}
+
+void add_memory(const GemmProblem& problem, const Chip& chip, GemmTile tile, std::int64_t split_k,
+                Grid& grid) {
+  const ops::GemmShape& s = problem.shape;
+  GemmCandidate& cut = grid.cut;
+  const auto along_n = static_cast<double>(tile.along_n);
+  const auto along_m = static_cast<double>(tile.along_m);
+  const auto split = static_cast<double>(split_k);
+  const double outputs =
+      static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n);
+  // Partial sums are FP32, written and read once.
+  const double partial_sums = cut.split ? 8.0 * split * outputs : 0.0;
+  const double requested = problem.in_bytes * grid.tiles * split * (along_n + along_m) * cut.depth +
+                           problem.out_bytes * outputs;
+  cut.compulsory = (problem.bytes + partial_sums) / chip.bandwidth;
+  cut.reread = std::max(0.0, requested / chip.bandwidth - cut.compulsory);
+  const double running = std::min(grid.tiles, chip.sms);
+  const double wave_columns = std::min(grid.columns, std::sqrt(running));
+  const double wave_rows = std::min(grid.rows, running / wave_columns);
+  const double shared =
+      problem.in_bytes * cut.depth * (wave_columns * along_n + wave_rows * along_m);
+  constexpr double kNoMisses = -60;  // L2 size unknown: assume that it is large enough
+  cut.footprint = chip.l2 > 0 ? std::log2(shared / chip.l2) : kNoMisses;
+}
+
+double compute_seconds(const GemmCandidate& cut, const GemmParameters& p, double plateau) {
+  const double whole = std::ceil(cut.waves);
+  const double effective =
+      whole - (1.0 - p.tail) * (whole - cut.waves) * std::min(1.0, whole - 1.0);
+  const double occupancy = 1.0 + (whole <= 1 ? p.one_wave : whole == 2 ? p.two_waves : 0.0);
+  const double slow = std::exp(p.small_tile * cut.small + p.unaligned * cut.unaligned);
+  return plateau * slow * occupancy * effective * cut.wave_seconds * (cut.depth + p.depth);
+}
+
+double joined_seconds(const GemmCandidate& cut, const GemmParameters& p, double compute) {
+  const double lost = 1.0 / (1.0 + std::exp((p.miss_mid - cut.footprint) / p.miss_width));
+  const double dram = (cut.compulsory + cut.reread * lost) / p.dram;
+  return join(compute, dram) + (cut.split ? p.split : 0.0);
+}
+
+}  // namespace
+
+GemmCandidate cut_gemm(const GemmProblem& problem, const Chip& chip, GemmTile tile,
+                       std::int64_t split_k) {
+  Grid grid = grid_of(problem, chip, tile, split_k);
+  add_memory(problem, chip, tile, split_k, grid);
+  return grid.cut;
+}
+
+double gemm_seconds(const GemmCandidate& cut, const GemmParameters& p, double plateau,
+                    double limit) {
+  const double compute = compute_seconds(cut, p, plateau);
+  if (compute + (cut.split ? p.split : 0.0) >= limit) return limit;
+  return joined_seconds(cut, p, compute);
+}
+
+GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
+                  std::span<const GemmTile> tiles, double plateau) {
+  const GemmParameters& p = model.parameters;
+  GemmTime best;
+  best.seconds = std::numeric_limits<double>::infinity();
+  for (const GemmTile tile : tiles) {
+    for (const std::int64_t split : model.split_k) {
+      if (split > 1 && problem.shape.k < kMinSplitDepth * split) break;
+      Grid grid = grid_of(problem, chip, tile, split);
+      const double compute = compute_seconds(grid.cut, p, plateau);
+      // Most cuts lose on compute time alone: their traffic need not be known.
+      if (compute + (grid.cut.split ? p.split : 0.0) >= best.seconds) continue;
+      add_memory(problem, chip, tile, split, grid);
+      const double seconds = joined_seconds(grid.cut, p, compute);
+      if (seconds < best.seconds) best = {.seconds = seconds, .tile = tile, .split_k = split};
+    }
+  }
+  return best;
+}
+
+GemmTime gemm_time(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
+                   const hardware::GpuSpec& gpu, const Weights& weights, double plateau) {
+  if (model.tiles_of.empty()) return best_cut(problem, chip, model, model.tiles, plateau);
+  if (const auto own = model.tiles_of.find(gpu.isa); own != model.tiles_of.end())
+    return best_cut(problem, chip, model, own->second, plateau);
+  const GemmTime any = best_cut(problem, chip, model, model.tiles, plateau);
+  const std::string_view family = kernel_family(gpu, weights);
+  for (const auto& [isa, tiles] : model.tiles_of) {
+    const auto it = weights.families.find(isa);
+    if (it == weights.families.end() || it->second != family) continue;
+    GemmTime kin = best_cut(problem, chip, model, tiles, plateau);
+    kin.seconds = std::sqrt(kin.seconds * any.seconds);
+    return kin;
+  }
+  return any;
+}
+
+}  // namespace rooftile::latency::learned

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/learned/learned.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "latency/analytical.h"
+#include "latency/learned/chip.h"
+#include "latency/learned/classes.h"
+#include "latency/learned/gemm_form.h"
+#include "latency/learned/row_form.h"
+
+namespace rooftile::latency::learned {
+
+namespace {
+
+/// GPU time, what a call adds in an operator benchmark, and how well the form fits the kernel.
+struct FormTime {
+  double seconds = 0;
+  double host = 0;   ///< added to `seconds` when the kernel is timed alone
+  double floor = 0;  ///< the shortest call when the kernel is timed alone
+  bool nearest_class = false;
+  std::optional<tile::TilePlan> plan;
+};
+
+struct Question {
+  const Job& job;
+  const hardware::Machine& machine;
+  const Weights& weights;
+  const DeviceModel& model;
+  Chip chip;
+};
+
+hardware::RateKey rate_key(const Question& q) {
+  const auto pipe = q.machine.best_pipe(q.job.work.compute, q.job.work.matrix);
+  return {.dtype = q.job.work.compute, .pipe = pipe.value_or(hardware::Pipe::Vector)};
+}
+
+double plateau_of(const Question& q, const Plateau& p) {
+  const hardware::RateKey key = rate_key(q);
+  const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(key);
+  return plateau(q.machine.gpu, {.peak = q.chip.peak, .key = key, .measured_ceiling = measured}, p,
+                 q.weights);
+}
+
+/// The fitted product nearest to the kernel: own precision first, then the other one.
+std::pair<const GemmModel*, bool> gemm_model(const Question& q) {
+  const ops::KernelWork& work = q.job.work;
+  const double size = size_of(work.dtype).base();
+  const bool batched = work.kind == ops::KernelClass::BatchedGemm;
+  const auto pick = [](const std::optional<GemmModel>& m) { return m ? &*m : nullptr; };
+  if (work.compute == DType::Fp32) {
+    if (const GemmModel* own = pick(batched ? q.model.bmm : q.model.gemm)) return {own, false};
+    return {pick(q.model.gemm), true};
+  }
+  if (size <= 1) {
+    if (const GemmModel* own = pick(q.model.gemm_8bit)) return {own, batched};
+  }
+  if (const GemmModel* own = pick(q.model.gemm_16bit)) return {own, batched || size != 2};
+  return {pick(q.model.gemm), true};
+}
+
+tile::TilePlan plan_of(const ops::GemmShape& shape, const GemmTime& time, const Question& q) {
+  tile::TilePlan plan{.tile_m = time.tile.along_m, .tile_n = time.tile.along_n, .tile_k = 8};
+  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t rows = ceil_div(shape.m, plan.tile_m);
+  const std::int64_t columns = ceil_div(shape.n, plan.tile_n);
+  plan.split_k = time.split_k;
+  plan.tiles = shape.batch * rows * columns * time.split_k;
+  plan.concurrent = std::max<std::int64_t>(q.machine.gpu.sm.count, 1);
+  plan.padding = static_cast<double>(rows * plan.tile_m) / static_cast<double>(shape.m) *
+                 static_cast<double>(columns * plan.tile_n) / static_cast<double>(shape.n);
+  return plan;
+}
+
+std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape) {
+  const auto [model, nearest] = gemm_model(q);
+  if (model == nullptr) return std::nullopt;
+  const double level = plateau_of(q, model->plateau);
+  const GemmTime time =
+      gemm_time(gemm_problem(q.job.work, shape), q.chip, *model, q.machine.gpu, q.weights, level);
+  return FormTime{.seconds = time.seconds,
+                  .host = model->parameters.host,
+                  .floor = model->parameters.floor,
+                  .nearest_class = nearest,
+                  .plan = plan_of(shape, time, q)};
+}
+
+std::optional<FormTime> conv_form(const Question& q) {
+  const ops::KernelWork& work = q.job.work;
+  FormTime form;
+  form.seconds = conv_seconds(q.job, q.machine);
+  form.nearest_class = !q.model.conv || work.compute != DType::Fp32;
+  form.host = q.model.conv ? q.model.conv->host : 0.0;
+  return form;
+}
+
+std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) {
+  const ops::KernelWork& work = q.job.work;
+  const bool softmax = work.kind == ops::KernelClass::Softmax;
+  const auto& model = softmax ? q.model.softmax : q.model.norm;
+  if (!model) return std::nullopt;
+  const RowGeometry geometry = row_geometry(work, shape, q.chip, *model);
+  return FormTime{.seconds = row_seconds(geometry, model->parameters),
+                  .host = model->parameters.host,
+                  .floor = model->parameters.floor,
+                  .nearest_class = work.op != (softmax ? "softmax" : "ln"),
+                  .plan = {}};
+}
+
+std::optional<FormTime> pointwise_form(const Question& q) {
+  if (!q.model.pointwise) return std::nullopt;
+  const PointwiseModel& model = *q.model.pointwise;
+  return FormTime{.seconds = pointwise_seconds(q.job.work, q.chip, model),
+                  .host = model.host,
+                  .floor = pointwise_floor(q.job.work, model),
+                  .nearest_class = !model.floor.contains(q.job.work.op),
+                  .plan = {}};
+}
+
+std::optional<FormTime> attention_form(const Question& q, const ops::AttentionShape& shape) {
+  // One query per sequence is decoding: it streams the cache.
+  const bool decode = shape.queries == 1;
+  const auto& fitted = decode ? q.model.decode : q.model.prefill;
+  const AttentionModel model = fitted.value_or(AttentionModel{});
+  const ops::KernelWork& work = q.job.work;
+  const double stream = work.bytes().base() / (q.chip.bandwidth * q.chip.streaming);
+  const double memory = stream * model.memory;
+  const double compute = work.flops.base() / q.chip.peak * model.compute;
+  const double larger = std::max(memory, compute);
+  const double ratio = larger > 0 ? std::min(memory, compute) / larger : 0.0;
+  return FormTime{.seconds = larger * std::pow(1.0 + std::pow(ratio, 2.5), 0.4),
+                  .host = model.host,
+                  .floor = 0,
+                  .nearest_class = !fitted || work.op != "attention",
+                  .plan = {}};
+}
+
+std::optional<FormTime> form_time(const Question& q) {
+  const ops::WorkShape& shape = q.job.work.shape;
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&shape)) return gemm_form(q, *gemm);
+  if (std::holds_alternative<ops::ConvShape>(shape)) return conv_form(q);
+  if (const auto* attention = std::get_if<ops::AttentionShape>(&shape))
+    return attention_form(q, *attention);
+  const ops::KernelClass kind = q.job.work.kind;
+  if (kind == ops::KernelClass::Softmax || kind == ops::KernelClass::Norm) {
+    if (auto form = row_form(q, std::get<ops::RowShape>(shape))) return form;
+  }
+  return pointwise_form(q);
+}
+
+bool outside(const ops::KernelWork& work, const hardware::GpuSpec& gpu, const Weights& weights) {
+  const auto it = weights.ranges.find(class_of(work));
+  if (it == weights.ranges.end()) return true;
+  const Range& range = it->second;
+  const auto lists = [](const std::vector<std::string>& list, std::string_view word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  if (!lists(range.vendors, name_of(gpu.vendor)) || !lists(range.dtypes, name_of(work.dtype)))
+    return true;
+  bool inside = true;
+  for_each_dimension(work, [&](std::string_view name, double value) {
+    const auto limits = range.dimensions.find(name);
+    inside = inside && limits != range.dimensions.end() && value >= limits->second[0] &&
+             value <= limits->second[1];
+  });
+  return !inside;
+}
+
+Estimate start_estimate(const Job& job, const hardware::Machine& machine,
+                        std::optional<tile::TilePlan> plan) {
+  Estimate estimate;
+  estimate.plan = plan ? *plan : tile::decompose(job.work, machine.gpu);
+  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
+  const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
+  estimate.bound = lower.time;
+  estimate.limiter = lower.limiter;
+  return estimate;
+}
+
+void set_time(Estimate& estimate, double seconds, double half_width) {
+  estimate.time = max(Seconds::from_base(seconds), estimate.bound);
+  estimate.low = max(estimate.time * std::exp(-half_width), estimate.bound);
+  estimate.high = estimate.time * std::exp(half_width);
+}
+
+class LearnedPredictor final : public Predictor {
+ public:
+  explicit LearnedPredictor(Weights weights) : weights_(std::move(weights)) {}
+
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    const DeviceModel* own = find_model(machine.gpu, weights_);
+    const DeviceModel* model =
+        own != nullptr || weights_.models.empty() ? own : &weights_.models.rbegin()->second;
+    std::optional<FormTime> form;
+    if (model != nullptr) {
+      form = form_time({.job = job,
+                        .machine = machine,
+                        .weights = weights_,
+                        .model = *model,
+                        .chip = chip_of(job, machine, weights_)});
+    }
+    Estimate estimate = start_estimate(job, machine, form ? form->plan : std::nullopt);
+    if (!form) {  // the weights hold no model of this class: the bound is all that is known
+      set_time(estimate, estimate.bound.base(), 0.0);
+      estimate.extrapolated = true;
+      return estimate;
+    }
+    double seconds = form->seconds;
+    if (job.setting == Setting::Isolated) seconds = std::max(form->floor, seconds + form->host);
+    constexpr double kUnknownClass = 0.5;  // half-width where nothing was calibrated
+    const auto widths = weights_.intervals.find(class_of(job.work));
+    const double width =
+        widths == weights_.intervals.end() ? kUnknownClass : widths->second[bucket_of(seconds)];
+    set_time(estimate, seconds, width);
+    estimate.provenance = Provenance::Learned;
+    estimate.extrapolated =
+        own == nullptr || form->nearest_class || outside(job.work, machine.gpu, weights_);
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return weights_.name; }
+
+  Weights weights_;
+};
+
+class RooflinePredictor final : public Predictor {
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    Estimate estimate = start_estimate(job, machine, std::nullopt);
+    set_time(estimate, dram_roofline(job), 0.0);
+    estimate.provenance = Provenance::Analytical;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "roofline"; }
+};
+
+class TrivialPredictor final : public Predictor {
+ public:
+  explicit TrivialPredictor(Weights weights) : weights_(std::move(weights)) {}
+
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    Estimate estimate = start_estimate(job, machine, std::nullopt);
+    std::string key(name_of(machine.gpu.vendor));
+    key += '/';
+    key += class_of(job.work);
+    const auto line = weights_.trivial.find(key);
+    estimate.extrapolated = line == weights_.trivial.end();
+    const TrivialLine fitted = estimate.extrapolated ? TrivialLine{} : line->second;
+    const double overhead = job.setting == Setting::Isolated ? fitted.overhead : 0.0;
+    set_time(estimate, dram_roofline(job) / fitted.utilization + overhead, 0.0);
+    estimate.provenance = Provenance::Learned;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "trivial"; }
+
+  Weights weights_;
+};
+
+}  // namespace
+
+double dram_roofline(const Job& job) {
+  return max(job.work.flops / job.roof.compute, job.work.bytes() / job.roof.dram).base();
+}
+
+double conv_seconds(const Job& job, const hardware::Machine& machine) {
+  const TimeMachine timing =
+      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
+  return analytical_time(job.work, timing, machine.gpu).time.base() - kLaunchSeconds;
+}
+
+std::unique_ptr<Predictor> make_learned(Weights weights) {
+  return std::make_unique<LearnedPredictor>(std::move(weights));
+}
+std::unique_ptr<Predictor> make_roofline() {
+  return std::make_unique<RooflinePredictor>();
+}
+std::unique_ptr<Predictor> make_trivial(Weights weights) {
+  return std::make_unique<TrivialPredictor>(std::move(weights));
+}
+
+}  // namespace rooftile::latency::learned

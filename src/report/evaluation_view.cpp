@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/evaluation_view.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "latency/learned/classes.h"
+#include "report/table.h"
+
+namespace rooftile::report {
+
+namespace {
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f}", fraction * 100);
+}
+
+std::vector<std::string> cells(const fit::Summary& s) {
+  return {s.group,
+          std::to_string(s.cases),
+          percent(s.mean_error),
+          percent(s.p90_error),
+          fmt::format("{:+.1f}", s.bias * 100),
+          percent(s.coverage),
+          percent(s.trivial_error),
+          percent(s.roofline_error),
+          percent(s.bound_error)};
+}
+
+constexpr std::array kTitles{"group",    "rows",      "error %",    "p90 %",  "bias %",
+                             "inside %", "trivial %", "roofline %", "bound %"};
+
+std::string case_name(const fit::Sample& sample) {
+  return fmt::format(
+      "{} {}{}", sample.work.op, shape_text(sample.work.shape),
+      sample.work.dtype == DType::Fp32 ? "" : fmt::format(" {}", name_of(sample.work.dtype)));
+}
+
+std::string heading(const fit::Evaluation& evaluation) {
+  return evaluation.left_out
+             ? "Every GPU predicted by weights that have seen nothing measured on it."
+             : fmt::format("Predictor {}; it may have been fitted on these GPUs.",
+                           evaluation.predictor);
+}
+
+}  // namespace
+
+std::string evaluation_to_text(const fit::Evaluation& evaluation) {
+  std::vector<Column> columns;
+  for (const char* title : kTitles)
+    columns.push_back({.title = title, .align = columns.empty() ? Align::Left : Align::Right});
+  Table table(columns);
+  for (const fit::Summary& s : evaluation.summary) table.add(cells(s));
+  constexpr int kWidth = 110;
+  return heading(evaluation) + "\n\n" + table.render(kWidth, 0);
+}
+
+std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
+  std::string text = "# Accuracy: kernels\n\n" + heading(evaluation) +
+                     "\nErrors are mean |predicted / measured - 1|; *inside* is the share of rows "
+                     "in the stated 80 % interval;\n*trivial* is roofline / u + c fitted on the "
+                     "same GPUs as ours.\n\n|";
+  for (const char* title : kTitles) text += fmt::format(" {} |", title);
+  text += "\n|---|";
+  for (std::size_t i = 1; i < kTitles.size(); ++i) text += "---:|";
+  text += "\n";
+  for (const fit::Summary& s : evaluation.summary)
+    text += fmt::format("| {} |\n", fmt::join(cells(s), " | "));
+  return text;
+}
+
+std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dataset& dataset) {
+  using nlohmann::ordered_json;
+  ordered_json json{{"schema", 1},
+                    {"predictor", evaluation.predictor},
+                    {"leave_one_gpu_out", evaluation.left_out},
+                    {"cases", ordered_json::array()},
+                    {"summary", ordered_json::array()}};
+  for (const fit::Case& c : evaluation.cases) {
+    const fit::Sample& sample = dataset.samples[c.sample];
+    json["cases"].push_back({{"device", dataset.machines[sample.gpu].gpu.id},
+                             {"case", case_name(sample)},
+                             {"class", latency::learned::class_of(sample.work)},
+                             {"campaign", dataset.campaigns[sample.campaign]},
+                             {"measured_ms", c.measured * 1e3},
+                             {"predicted_ms", c.predicted * 1e3},
+                             {"low_ms", c.low * 1e3},
+                             {"high_ms", c.high * 1e3},
+                             {"bound_ms", c.bound * 1e3},
+                             {"error", c.error()},
+                             {"extrapolated", c.extrapolated}});
+  }
+  for (const fit::Summary& s : evaluation.summary) {
+    json["summary"].push_back({{"group", s.group},
+                               {"cases", s.cases},
+                               {"mean_error", s.mean_error},
+                               {"p90_error", s.p90_error},
+                               {"bias", s.bias},
+                               {"coverage", s.coverage},
+                               {"baseline_error", s.trivial_error},
+                               {"roofline_error", s.roofline_error},
+                               {"bound_error", s.bound_error}});
+  }
+  return json.dump(1) + "\n";
+}
+
+std::string evaluation_to_csv(const fit::Evaluation& evaluation, const fit::Dataset& dataset) {
+  std::string text = "device,case,class,campaign,measured_ms,predicted_ms,low_ms,high_ms,error\n";
+  for (const fit::Case& c : evaluation.cases) {
+    const fit::Sample& sample = dataset.samples[c.sample];
+    text += fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.5f}\n",
+                        csv_field(dataset.machines[sample.gpu].gpu.id),
+                        csv_field(case_name(sample)), latency::learned::class_of(sample.work),
+                        csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
+                        c.predicted * 1e3, c.low * 1e3, c.high * 1e3, c.error());
+  }
+  return text;
+}
+
+std::string inspection_to_text(const fit::Inspection& inspection) {
+  Table table({{.title = "class"},
+               {.title = "GPU"},
+               {.title = "campaign"},
+               {.title = "rows", .align = Align::Right},
+               {.title = "shortest", .align = Align::Right},
+               {.title = "longest", .align = Align::Right},
+               {.title = "below bound", .align = Align::Right},
+               {.title = "repeated", .align = Align::Right},
+               {.title = "spread %", .align = Align::Right}});
+  for (const fit::GroupFacts& g : inspection.groups) {
+    table.add({g.name, g.gpu, g.campaign, std::to_string(g.rows), format_ms(g.shortest * 1e3),
+               format_ms(g.longest * 1e3), std::to_string(g.below_bound),
+               std::to_string(g.duplicates), g.duplicates > 0 ? percent(g.duplicate_spread) : ""});
+  }
+  constexpr int kWidth = 110;
+  std::string text = table.render(kWidth, 0) + "\nRanges\n";
+  for (const auto& [name, range] : inspection.ranges) {
+    text += fmt::format("  {:<14}", name);
+    for (const auto& [dimension, limits] : range.dimensions)
+      text += fmt::format(" {} {:g}..{:g}", dimension, limits[0], limits[1]);
+    text +=
+        fmt::format("  ({}; {})\n", fmt::join(range.dtypes, ", "), fmt::join(range.vendors, ", "));
+  }
+  if (!inspection.notes.empty()) text += "\nNotes\n";
+  for (const std::string& note : inspection.notes) text += "  " + note + "\n";
+  if (!inspection.suspicious.empty()) text += "\nSuspicious rows (the first ones)\n";
+  for (const fit::Suspicious& s : inspection.suspicious)
+    text += fmt::format("  {}: {}\n", s.where, s.reason);
+  return text;
+}
+
+}  // namespace rooftile::report

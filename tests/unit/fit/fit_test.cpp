@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit/fit.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "fit/evaluate.h"
+#include "fit/inspect.h"
+#include "fit/least_squares.h"
+
+namespace rooftile::fit {
+namespace {
+
+class FitFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder = std::filesystem::temp_directory_path() /
+             fmt::format("rooftile_fit_{}_{}", info->name(), ::getpid());
+    std::filesystem::create_directories(folder);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name) << text;
+    return (folder / name).string();
+  }
+
+  /// Products on three GPUs whose time is 2 m n k / peak * 1.2 + 30 us.
+  std::string products() const {
+    std::string text = "op,device,set,latency_ms,b,m,n,k\n";
+    const std::pair<const char*, double> gpus[] = {{"Tesla V100-PCIE-32GB", 14.13e12},
+                                                   {"NVIDIA A100-PCIE-40GB", 19.5e12},
+                                                   {"Tesla P100-PCIE-16GB", 9.3e12}};
+    for (const auto& [device, peak] : gpus) {
+      for (int i = 0; i < 60; ++i) {
+        const int m = 256 + 128 * (i % 12), n = 512 + 256 * (i % 7), k = 256 + 320 * (i % 5);
+        const double ms = 2.0 * m * n * k / peak * 1.2e3 + 0.03;
+        text += fmt::format("linear,{},train,{:.6f},1,{},{},{}\n", device, ms, m, n, k);
+      }
+    }
+    return write("linear.csv", text);
+  }
+
+  Result<Dataset> read(const std::string& path) const {
+    const std::vector<std::string> paths{path};
+    return read_datasets(paths, catalog);
+  }
+
+  std::filesystem::path folder;
+  Catalog catalog = Catalog::embedded();
+};
+
+TEST(LeastSquares, FindsAnExponentialWithAnOutlier) {
+  // y = 3 exp(-0.5 t), one point ten times too high: soft L1 shrugs it off.
+  LeastSquares problem;
+  problem.shared = 2;
+  problem.start = {0.0, 0.0};
+  problem.spread = {1, 1};
+  problem.group.assign(20, 0);
+  problem.residuals = [](std::span<const double> x, std::span<double> r) {
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      const double t = 0.25 * static_cast<double>(i);
+      const double y = (i == 7 ? 10.0 : 1.0) * 3.0 * std::exp(-0.5 * t);
+      r[i] = x[0] + x[1] * t - std::log(y);
+    }
+  };
+  const auto result = minimize(problem);
+  EXPECT_NEAR(std::exp(result.x[0]), 3.0, 0.05);
+  EXPECT_NEAR(result.x[1], -0.5, 0.01);
+}
+
+TEST(LeastSquares, SolvesASystem) {
+  // [4 2; 2 3] x = [10; 9] has x = [1.5; 2].
+  std::vector<double> a{4, 2, 2, 3};
+  std::vector<double> b{10, 9};
+  ASSERT_TRUE(solve_symmetric(a, b));
+  EXPECT_NEAR(b[0], 1.5, 1e-12);
+  EXPECT_NEAR(b[1], 2.0, 1e-12);
+  std::vector<double> singular{1, 1, 1, 1};
+  EXPECT_FALSE(solve_symmetric(singular, b));
+}
+
+TEST(Dataset, ReadsTilesFromKernelNames) {
+  const auto nvidia = tile_in_name("ampere_sgemm_128x64_nn");
+  ASSERT_TRUE(nvidia);
+  EXPECT_EQ(*nvidia, (latency::learned::GemmTile{.along_n = 128, .along_m = 64}));
+  EXPECT_EQ(*tile_in_name("Cijk_Alik_Bljk_SB_MT64x32x16_GSU1"),
+            (latency::learned::GemmTile{.along_n = 64, .along_m = 32}));
+  EXPECT_FALSE(tile_in_name("vectorized_elementwise_kernel"));
+}
+
+TEST_F(FitFiles, ErrorsNameFileLineAndColumn) {
+  const std::string head = "op,device,set,latency_ms,b,m,n,k\n";
+  const auto bad_number = read(write("a.csv", head + "linear,Tesla T4,train,0.1,1,64,sixty,64\n"));
+  ASSERT_FALSE(bad_number);
+  EXPECT_NE(bad_number.error().where.find("a.csv:2"), std::string::npos)
+      << bad_number.error().where;
+  const auto bad_gpu = read(write("b.csv", head + "linear,Tesla T5000,train,0.1,1,64,64,64\n"));
+  ASSERT_FALSE(bad_gpu);
+  EXPECT_NE(bad_gpu.error().where.find("b.csv:2"), std::string::npos);
+  const auto bad_op = read(write("c.csv", head + "fourier,Tesla T4,train,0.1,1,64,64,64\n"));
+  ASSERT_FALSE(bad_op);
+  EXPECT_NE(bad_op.error().message.find("fourier"), std::string::npos);
+  const auto bad_time = read(write("d.csv", head + "linear,Tesla T4,train,-0.1,1,64,64,64\n"));
+  ASSERT_FALSE(bad_time);
+  EXPECT_NE(bad_time.error().message.find("no kernel time"), std::string::npos);
+  const auto layout = read(write("e.csv", "a,b,c\n1,2,3\n"));
+  ASSERT_FALSE(layout);
+  EXPECT_EQ(layout.error().code, ErrorCode::Unsupported);
+  const auto zero = read(write("f.csv", head + "linear,Tesla T4,train,0.1,1,0,64,64\n"));
+  EXPECT_FALSE(zero);
+  const auto huge =
+      read(write("g.csv", head + "linear,Tesla T4,train,0.1,1,4000000000000,4000000000000,64\n"));
+  EXPECT_FALSE(huge);
+}
+
+TEST_F(FitFiles, ReadsLowPrecisionFilesByTheirName) {
+  const auto dataset = read(write("gemm_h100_sxm.csv",
+                                  "kernel_source,gemm_dtype,m,n,k,latency\n"
+                                  "x,bfloat16,64,4096,4096,0.02\nx,fp8_block,64,64,64,0.01\n"));
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  EXPECT_EQ(dataset->machines.front().gpu.id, "h100-sxm");
+  EXPECT_EQ(dataset->samples.size(), 1U);
+  EXPECT_EQ(dataset->skipped, 1);
+  EXPECT_EQ(dataset->samples.front().work.dtype, DType::Bf16);
+}
+
+TEST_F(FitFiles, TheResultDoesNotDependOnThreads) {
+  const auto dataset = read(products());
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  FitOptions one;
+  one.threads = 1;
+  FitOptions four;
+  four.threads = 4;
+  const auto a = fit(*dataset, catalog, one);
+  const auto b = fit(*dataset, catalog, four);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(to_json(*a->all), to_json(*b->all));
+  ASSERT_EQ(a->without.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(to_json(a->without[i]), to_json(b->without[i]));
+  // Nothing of the left-out GPU remains.
+  EXPECT_FALSE(a->without[0].models.at("nvidia").gemm->plateau.measured.contains("v100-pcie-32gb"));
+}
+
+TEST_F(FitFiles, AStoppedFitContinuesToTheSameResult) {
+  const auto dataset = read(products());
+  ASSERT_TRUE(dataset);
+  FitOptions whole;
+  whole.threads = 1;
+  const auto expected = fit(*dataset, catalog, whole);
+  ASSERT_TRUE(expected);
+  FitOptions stopped = whole;
+  stopped.checkpoint = (folder / "checkpoint.json").string();
+  stopped.progress = [](const ProgressState& state) { return state.fraction <= 0; };
+  EXPECT_FALSE(fit(*dataset, catalog, stopped));
+  ASSERT_TRUE(std::filesystem::exists(*stopped.checkpoint));
+  FitOptions resumed = stopped;
+  resumed.progress = {};
+  const auto result = fit(*dataset, catalog, resumed);
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(to_json(*result->all), to_json(*expected->all));
+}
+
+TEST_F(FitFiles, LeftOutGpusOfAKnownLawArePredicted) {
+  const auto dataset = read(products());
+  ASSERT_TRUE(dataset);
+  const auto fits = fit(*dataset, catalog, {});
+  ASSERT_TRUE(fits);
+  const Evaluation evaluation = evaluate_left_out(*dataset, *fits);
+  ASSERT_EQ(evaluation.cases.size(), 180U);
+  const auto linear = std::find_if(evaluation.summary.begin(), evaluation.summary.end(),
+                                   [](const Summary& s) { return s.group == "linear"; });
+  ASSERT_NE(linear, evaluation.summary.end());
+  // The law has no tiles and waves, the form has: it must still come close.
+  EXPECT_LT(linear->mean_error, 0.2);
+}
+
+TEST_F(FitFiles, InspectionFindsImpossibleRowsAndRepetitions) {
+  const auto dataset = read(write("linear.csv",
+                                  "op,device,set,latency_ms,b,m,n,k\n"
+                                  "linear,Tesla T4,train,0.001,1,4096,4096,4096\n"
+                                  "linear,Tesla T4,train,0.1,1,64,64,64\n"
+                                  "linear,Tesla T4,train,0.3,1,64,64,64\n"));
+  ASSERT_TRUE(dataset);
+  const Inspection inspection = inspect(*dataset);
+  ASSERT_EQ(inspection.groups.size(), 1U);
+  EXPECT_EQ(inspection.groups[0].rows, 3);
+  EXPECT_EQ(inspection.groups[0].below_bound, 1);
+  EXPECT_EQ(inspection.groups[0].duplicates, 1);
+  EXPECT_EQ(inspection.suspicious.size(), 2U);
+}
+
+}  // namespace
+}  // namespace rooftile::fit

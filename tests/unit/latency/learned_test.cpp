@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/learned/learned.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "hardware/load.h"
+#include "latency/learned/chip.h"
+#include "latency/learned/classes.h"
+#include "latency/learned/gemm_form.h"
+#include "latency/learned/row_form.h"
+#include "ops/any_op.h"
+
+namespace rooftile::latency::learned {
+namespace {
+
+// 100 SMs, 10 TFLOP/s, 1 TB/s; L2 unknown, so nothing is re-read from DRAM.
+Chip chip() {
+  Chip c;
+  c.sms = 100, c.peak = 10e12, c.bandwidth = 1e12, c.streaming = 0.8, c.clock = 1410e6;
+  return c;
+}
+
+GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const ops::GemmShape shape{.batch = 1, .m = m, .n = n, .k = k};
+  return {.shape = shape, .bytes = 4.0 * static_cast<double>(m * k + k * n + m * n)};
+}
+
+GemmParameters plain() {
+  GemmParameters p;
+  p.depth = 0, p.tail = 1, p.one_wave = 0, p.two_waves = 0, p.small_tile = 0, p.unaligned = 0;
+  p.dram = 1, p.split = 0;
+  return p;
+}
+
+TEST(GemmForm, OneFullWave) {
+  // 10 x 10 tiles of 128 x 128 on 100 SMs: one wave. 2 * 128 * 128 * 100 / 10e12 = 3.2768e-7 s per
+  // unit of k, times k = 1024, plateau 1.5 and occupancy 1.25: 6.291456e-4 s. Memory: 17.04 MB /
+  // 1 TB/s = 1.704e-5 s; (1 + 0.02708^2.5)^0.4 = 1.0000483.
+  GemmParameters p = plain();
+  p.one_wave = 0.25;
+  const GemmCandidate cut = cut_gemm(product(1280, 1280, 1024), chip(), {128, 128}, 1);
+  EXPECT_DOUBLE_EQ(cut.waves, 1.0);
+  EXPECT_NEAR(gemm_seconds(cut, p, 1.5, 1.0), 6.291456e-4 * 1.0000483, 1e-9);
+}
+
+TEST(GemmForm, TheTailIsPartlyHidden) {
+  // 10 x 11 = 110 tiles: w = 1.1, W = 2; weff = 2 - (1 - 0.5) * 0.9 * 1 = 1.55; two waves cost 10
+  // %: 1.1 * 1.55 * 3.2768e-7 * 1024 = 5.7210e-4 s.
+  GemmParameters p = plain();
+  p.tail = 0.5, p.two_waves = 0.1;
+  const GemmCandidate cut = cut_gemm(product(1280, 1408, 1024), chip(), {128, 128}, 1);
+  EXPECT_NEAR(gemm_seconds(cut, p, 1.0, 1.0), 5.7210e-4, 5e-8);
+}
+
+TEST(GemmForm, SmallAndUnalignedTilesAreSlower) {
+  // 64 x 64 is two halvings below 128 x 128; k = 1023 is no multiple of 4.
+  const GemmCandidate cut = cut_gemm(product(1280, 1280, 1023), chip(), {64, 64}, 1);
+  EXPECT_DOUBLE_EQ(cut.small, 2.0);
+  EXPECT_DOUBLE_EQ(cut.unaligned, 1.0);
+  GemmParameters p = plain();
+  p.small_tile = 0.1, p.unaligned = 0.05;
+  EXPECT_NEAR(gemm_seconds(cut, p, 1.0, 1.0) / gemm_seconds(cut, plain(), 1.0, 1.0), std::exp(0.25),
+              1e-3);
+}
+
+TEST(GemmForm, SplitKFillsTheGpu) {
+  // One tile of 128 x 128 with k = 8192 keeps 1 of 100 SMs busy; 13 parts keep 13 busy.
+  GemmModel model;
+  model.parameters = plain();
+  model.tiles = {{128, 128}};
+  model.split_k = {1, 2, 13};
+  const GemmTime best = best_cut(product(128, 128, 8192), chip(), model, model.tiles, 1.0);
+  EXPECT_EQ(best.split_k, 13);
+  // With k = 512 each part must keep 64: 13 x 64 > 512.
+  EXPECT_EQ(best_cut(product(128, 128, 512), chip(), model, model.tiles, 1.0).split_k, 2);
+}
+
+TEST(GemmForm, AWaveLargerThanL2ReadsAgain) {
+  // 10 x 10 running tiles share 4 * 4096 * (10 + 10) * 128 B = 41.9 MB: log2(41.9e6 / 10.49e6) = 2,
+  // where half of the re-reads miss.
+  Chip c = chip();
+  c.l2 = 4.0 * 4096 * 20 * 128 / 4;
+  const GemmCandidate cut = cut_gemm(product(12800, 12800, 4096), c, {128, 128}, 1);
+  EXPECT_NEAR(cut.footprint, 2.0, 1e-12);
+  GemmParameters p = plain();
+  const double tiny_compute = 1e-9;
+  EXPECT_NEAR(gemm_seconds(cut, p, tiny_compute, 1e9), cut.compulsory + cut.reread / 2, 1e-6);
+}
+
+TEST(RowForm, ResidentRowsOnlyStream) {
+  // 8 B x 2048 x 1024 = 16.78 MB / (1 TB/s * 0.8) = 20.97 us.
+  ops::KernelWork work;
+  work.kind = ops::KernelClass::Softmax;
+  work.read = work.written = Bytes::from_base(4.0 * 2048 * 1024);
+  const ops::RowShape shape{.rows = 2048, .columns = 1024};
+  RowModel model;
+  model.parameters.traffic = 1;
+  const RowGeometry g = row_geometry(work, shape, chip(), model);
+  EXPECT_NEAR(row_seconds(g, model.parameters), 20.97e-6, 0.01e-6);
+}
+
+TEST(RowForm, LongRowsPayLatency) {
+  // 2048 / 128 = 16 blocks per SM, 1600 rows in flight: 3200 rows take 2 rounds of
+  // (4 us + 8 iterations x 2 us) = 40 us; there is nothing to stream.
+  ops::KernelWork work;
+  work.kind = ops::KernelClass::Norm;
+  RowModel model;
+  model.block_short = model.block_long = 128, model.resident_row = 0;
+  const RowGeometry g = row_geometry(work, {.rows = 3200, .columns = 4096}, chip(), model);
+  EXPECT_DOUBLE_EQ(g.rounds, 2.0);
+  EXPECT_DOUBLE_EQ(g.iterations, 8.0);
+  EXPECT_NEAR(row_seconds(g, model.parameters), 40e-6, 1e-9);
+}
+
+class Shipped : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto loaded = load_weights(catalog, "default");
+    ASSERT_TRUE(loaded) << to_string(loaded.error());
+    weights = *std::move(loaded);
+  }
+  hardware::Machine machine(std::string_view gpu) const {
+    auto loaded = hardware::load_machine(catalog, gpu, std::nullopt);
+    EXPECT_TRUE(loaded);
+    return *std::move(loaded);
+  }
+  Catalog catalog = Catalog::embedded();
+  Weights weights;
+};
+
+TEST_F(Shipped, PowerLimitsTheT4) {
+  // energy x 0.90 x 8.1 TFLOP/s / 70 W, by the rule: the measured plateau is taken out.
+  const auto t4 = machine("t4");
+  Plateau rule = weights.models.at("nvidia").gemm->plateau;
+  rule.measured.clear();
+  const double tau = rule.energy * 1e-12 * 0.90 * 8.1e12 / 70.0;
+  EXPECT_GT(tau, 1.5);
+  EXPECT_NEAR(plateau(t4.gpu, {.peak = 8.1e12, .key = {}}, rule, weights), tau, 1e-12);
+  // An A100 holds its clock: kappa of the kernels that run on it.
+  const auto a100 = machine("a100-pcie-80gb");
+  EXPECT_NEAR(plateau(a100.gpu, {.peak = 19.5e12, .key = {}}, rule, weights),
+              rule.kappa.at("ampere"), 1e-12);
+}
+
+TEST_F(Shipped, RoundTripsThroughJson) {
+  const std::string text = to_json(weights);
+  const auto again = parse_weights(text, "x.json");
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(to_json(*again), text);
+}
+
+TEST_F(Shipped, RefusesWeightsOfOtherFeatures) {
+  std::string text = to_json(weights);
+  text.replace(text.find(features_hash()), 4, "beef");
+  const auto refused = parse_weights(text, "x.json");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "x.json:/features");
+}
+
+ops::AnyOp random_op(std::mt19937_64& random) {
+  const auto size = [&random](double high) {
+    return static_cast<std::int64_t>(
+        std::exp2(std::uniform_real_distribution<double>(0, high)(random)));
+  };
+  switch (random() % 7) {
+    case 0: return ops::Linear{.rows = size(15), .in = size(14), .out = size(16)};
+    case 1: return ops::BatchedMatmul{.batch = size(9), .m = size(11), .n = size(11), .k = size(9)};
+    case 2: return ops::Softmax{.shape = {size(16), size(13)}};
+    case 3: return ops::LayerNorm{.shape = {size(16), size(13)}};
+    case 4: return ops::Elementwise{.function = ops::Function::Gelu, .shape = {size(14), size(13)}};
+    case 5: {
+      ops::ConvShape c;
+      c.n = size(7), c.c = size(9), c.k = size(9), c.h = c.w = 3 + size(7);
+      c.r = c.s = random() % 2 == 0 ? 3 : 1, c.pad_h = c.pad_w = c.r / 2;
+      c.stride_h = c.stride_w = random() % 2 == 0 ? 1 : 2;
+      return ops::Conv2d{.conv = c};
+    }
+    default: {
+      ops::AttentionShape a;
+      a.batch = size(5), a.heads = a.kv_heads = size(5), a.queries = size(11), a.head_dim = 64;
+      a.keys = a.queries + size(11), a.causal = true;
+      return ops::FusedAttention{.shape = a};
+    }
+  }
+}
+
+TEST_F(Shipped, IsNeverBelowTheBoundOnAnyGpuAndRepeatsItself) {
+  const auto gpus = hardware::list_gpus(catalog);
+  ASSERT_TRUE(gpus);
+  const auto predictor = make_learned(weights);
+  std::mt19937_64 random(7);
+  int estimated = 0;
+  for (const hardware::GpuSpec& gpu : *gpus) {
+    const hardware::Machine machine{.gpu = gpu, .ceilings = {}};
+    for (int i = 0; i < 200; ++i) {
+      const ops::AnyOp op = random_op(random);
+      const DType dtype = i % 3 == 0 ? DType::Fp16 : DType::Fp32;
+      ops::KernelList works;
+      ops::forward(op, {.precision = ops::precision_of(dtype)}, works);
+      auto job = bind(works.front(), machine);
+      if (!job) continue;  // a GPU without that rate
+      job->setting = i % 2 == 0 ? Setting::Isolated : Setting::InStream;
+      const Estimate estimate = predictor->estimate(*job, machine);
+      ++estimated;
+      ASSERT_TRUE(std::isfinite(estimate.time.base())) << gpu.id << " " << works.front().op;
+      ASSERT_GE(estimate.time, estimate.bound) << gpu.id << " " << works.front().op;
+      ASSERT_LE(estimate.low, estimate.time);
+      ASSERT_GE(estimate.high, estimate.time);
+      ASSERT_EQ(predictor->estimate(*job, machine).time, estimate.time);
+    }
+  }
+  EXPECT_GT(estimated, 5000);
+}
+
+TEST_F(Shipped, MoreBandwidthIsNeverSlower) {
+  const auto predictor = make_learned(weights);
+  std::mt19937_64 random(11);
+  hardware::Machine slow = machine("v100-pcie-32gb");
+  hardware::Machine fast = slow;
+  *fast.gpu.dram.bandwidth *= 2.0;
+  for (int i = 0; i < 500; ++i) {
+    ops::KernelList works;
+    ops::forward(random_op(random), {.precision = ops::precision_of(DType::Fp32)}, works);
+    const auto a = bind(works.front(), slow);
+    const auto b = bind(works.front(), fast);
+    ASSERT_TRUE(a && b);
+    EXPECT_LE(predictor->estimate(*b, fast).time.base(),
+              predictor->estimate(*a, slow).time.base() * (1 + 1e-12))
+        << works.front().op << " " << shape_text(works.front().shape);
+  }
+}
+
+TEST_F(Shipped, SaysWhenItExtrapolates) {
+  const auto predictor = make_learned(weights);
+  const auto v100 = machine("v100-pcie-32gb");
+  const auto extrapolated = [&](const ops::AnyOp& op, DType dtype) {
+    ops::KernelList works;
+    ops::forward(op, {.precision = ops::precision_of(dtype)}, works);
+    return predictor->estimate(*bind(works.front(), v100), v100).extrapolated;
+  };
+  EXPECT_FALSE(extrapolated(ops::Linear{.rows = 512, .in = 1024, .out = 1024}, DType::Fp32));
+  EXPECT_TRUE(extrapolated(ops::Linear{.rows = 512, .in = 1 << 20, .out = 1024}, DType::Fp32));
+  EXPECT_TRUE(extrapolated(ops::RmsNorm{.shape = {512, 1024}}, DType::Fp32));
+  EXPECT_TRUE(extrapolated(ops::LayerNorm{.shape = {512, 1024}}, DType::Fp16));
+}
+
+}  // namespace
+}  // namespace rooftile::latency::learned
