@@ -91,6 +91,14 @@ double column_sharing(const Cut& cut, const ClosedMachine& machine) {
   return std::clamp(real(cut.rows) / real(machine.sms), 1.0, std::max(1.0, active));
 }
 
+/// They load the same A where their distance in the grid is a multiple of a column's height.
+double row_sharing(const Cut& cut, const ClosedMachine& machine) {
+  if (cut.rows != 1 && machine.sms % cut.rows != 0) return 1.0;
+  const double active = real(machine.concurrent) / real(machine.sms);
+  const double per_sm = real(cut.rows) * real(cut.columns) / real(machine.sms);
+  return std::clamp(per_sm, 1.0, std::max(1.0, active));
+}
+
 /// Input elements per iteration of a strided data gradient: 1 of stride^2 lanes has a value.
 double strided_gradient_unique(const ops::ConvShape& c, const CtaTile& tile, double slack) {
   const double rows = real(tile.m) / real(c.w);
@@ -98,6 +106,20 @@ double strided_gradient_unique(const ops::ConvShape& c, const CtaTile& tile, dou
   const double images = 1 + (real(tile.m) - 1) / real(c.h * c.w);
   const double pixels = std::min(real(c.p() * c.q()), gradient_rows * real(c.q()));
   return images * (pixels + slack) * real(tile.k) / real(c.r * c.s);
+}
+
+/// Filters as a data gradient reads them: a warp request is 32 / depth input channels, each with
+/// `depth` consecutive (k, r, s); the taps of one k are contiguous, and so are the channels.
+double gradient_filter_inefficiency(const ops::ConvShape& c, const Cut& cut) {
+  const double depth = real(cut.tile.k);
+  const double taps = real(c.r * c.s);
+  const double rows = std::max(1.0, 32.0 / depth);
+  const double segments = 1 + (depth - 1) / taps;
+  const double length = depth / segments;
+  const double sector = real(cut.sector);
+  const double apart = rows * ((length - 1) / sector + 1);
+  const double together = ((rows - 1) * taps + length - 1) / sector + 1;
+  return segments * std::min(apart, together) * sector / (depth * rows);
 }
 
 ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
@@ -123,7 +145,7 @@ ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
   const double channels =
       std::min(real(c.c / c.groups), (real(cut.tile.n) - 1) / taps + 1) * real(cut.columns);
   const double b_unique = channels / real(c.c / c.groups) * input * real(cut.rows);
-  const Operands l2{.a = cut.a_loads(),
+  const Operands l2{.a = cut.a_loads() / row_sharing(cut, machine),
                     .b = std::min(b_unique / column_sharing(cut, machine), l1.b)};
   const GemmPasses passes = column_passes(
       cut.rows, cut.columns, {.a = gradient / cut.batch(), .b = input / cut.batch()}, machine);
@@ -170,16 +192,15 @@ ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& 
     image = real(c.n * c.c * c.h * c.w) * cut.bytes * touched_rows(c);
   }
   const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
-  const double pitch_factor =
-      gradient
-          ? row_inefficiency(conv.r * conv.s, std::min(cut.tile.k, conv.r * conv.s), cut.sector)
-          : row_inefficiency(cut.gemm.k, cut.tile.k, cut.sector);
+  const double pitch_factor = gradient ? gradient_filter_inefficiency(conv, cut)
+                                       : row_inefficiency(cut.gemm.k, cut.tile.k, cut.sector);
   const double ctas = real(cut.rows) * real(cut.columns) * cut.batch();
   // The last, partial tile of m loads only the rows it has.
   const double filled = real(cut.gemm.m) / real(cut.rows * cut.tile.m);
   const Operands l1{.a = cut.a_loads() * inefficiency, .b = cut.b_loads() * pitch_factor};
-  const Operands l2{.a = unique * cut.iterations() * ctas * filled * cut.bytes,
-                    .b = cut.b_loads() / column_sharing(cut, machine)};
+  const Operands l2{
+      .a = unique * cut.iterations() * ctas * filled * cut.bytes / row_sharing(cut, machine),
+      .b = cut.b_loads() / column_sharing(cut, machine)};
   const GemmPasses passes = column_passes(
       cut.rows, cut.columns, {.a = image / cut.batch(), .b = filters / cut.batch()}, machine);
   return ordered({.a = image, .b = filters}, l1, l2,

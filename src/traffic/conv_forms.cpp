@@ -35,6 +35,9 @@ double sectors_per_warp(const ops::ConvShape& c, std::int64_t s, std::int64_t g8
     return sum / real(g8 / g) + crossings;
   }
   const std::int64_t gap = c.w - q;
+  if (c.stride_w == 1 && gap < 0) {  // wide padding: rows follow each other, the padding is skipped
+    return (32 * real(c.w) / real(q) - 1) / real(g8) + 1;
+  }
   if (c.stride_w == 1 && gap >= 1 && gap < g8) {
     return (32 + real(gap) * 31 / real(q) - 1) / real(g8) + 1;
   }
