@@ -37,7 +37,7 @@ void add_variant(Table& table, const ScaleVariant& variant, const std::string& l
 }
 
 std::string variants_text(const ScaleStep& step, const TextOptions& options) {
-  Table table({{.title = "machine", .shrink = true},
+  Table table({{.title = "machine"},
                {.title = "time", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
                {.title = "cost", .align = Align::Right},

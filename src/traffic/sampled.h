@@ -11,7 +11,7 @@
 //         lines it touches; block_lru.h.
 //
 // Agreement with cache_sim.h (`rooftile traffic --validate random`): L1 below 1 %, L2 about 1 %,
-// DRAM about 2 % on average. Weak where the working set equals the L2, and below 48 KB of L2 per
+// DRAM 1 to 2 % on average. Weak where the working set equals the L2, and below 48 KB of L2 per
 // SM. The L2 part replays the simulator's own cache: it shows that the sampling is right, not that
 // hardware behaves like this.
 #pragma once
