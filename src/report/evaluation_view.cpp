@@ -80,7 +80,7 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                     {"summary", ordered_json::array()}};
   for (const fit::Case& c : evaluation.cases) {
     const fit::Sample& sample = dataset.samples[c.sample];
-    json["cases"].push_back({{"device", dataset.machines[sample.gpu].gpu.id},
+    json["cases"].push_back({{"device", dataset.devices[sample.gpu]},
                              {"case", case_name(sample)},
                              {"class", latency::learned::class_of(sample.work)},
                              {"campaign", dataset.campaigns[sample.campaign]},
@@ -111,7 +111,7 @@ std::string evaluation_to_csv(const fit::Evaluation& evaluation, const fit::Data
   for (const fit::Case& c : evaluation.cases) {
     const fit::Sample& sample = dataset.samples[c.sample];
     text += fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.5f}\n",
-                        csv_field(dataset.machines[sample.gpu].gpu.id),
+                        csv_field(dataset.devices[sample.gpu]),
                         csv_field(case_name(sample)), latency::learned::class_of(sample.work),
                         csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
                         c.predicted * 1e3, c.low * 1e3, c.high * 1e3, c.error());
