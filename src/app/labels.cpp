@@ -14,6 +14,10 @@
 
 namespace rooftile::app {
 
+using report::LabelCase;
+using report::LabelEvaluation;
+using report::LabelSummary;
+
 namespace {
 
 /// Columns of the file; those of published predictions are optional.
@@ -122,8 +126,7 @@ std::vector<LabelSummary> summaries(const std::vector<LabelCase>& cases) {
 }  // namespace
 
 Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
-                                        const Catalog& catalog, const PredictorOf& predictor_of,
-                                        const Progress& progress) {
+                                        const Catalog& catalog, const PredictorOf& predictor_of) {
   ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
   ROOFTILE_TRY(const Columns columns, find_columns(header));
@@ -146,9 +149,6 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
     one.high_ms = report.latency.high_ms;
     one.bound_ms = report.bound_total_ms;
     evaluation.cases.push_back(std::move(one));
-    if (progress && !progress({.fraction = 0, .note = evaluation.cases.back().name})) {
-      return bad_input(file, "interrupted");
-    }
   }
   evaluation.summary = summaries(evaluation.cases);
   return evaluation;

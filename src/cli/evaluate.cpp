@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rooftile evaluate kernels FILE...: predictions against measured kernels.
+// rooftile evaluate kernels FILE..., rooftile evaluate labels FILE --models DIR: predictions
+// against measured kernels, and against measured steps of whole models.
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
+#include "app/labels.h"
 #include "cli/commands.h"
 #include "fit/evaluate.h"
 #include "fit/fit.h"
+#include "hardware/load.h"
+#include "latency/learned/learned.h"
 #include "report/evaluation_view.h"
+#include "report/label_view.h"
 
 namespace rooftile::cli {
 
@@ -53,7 +60,101 @@ Status run_evaluate(const EvaluateKernels& command, const Context& context) {
   return emit(command.output, report::evaluation_to_text(evaluation));
 }
 
+struct EvaluateLabels {
+  std::string file, models, predictor;
+  bool left_out = false;
+  std::vector<std::string> kernels;  ///< measured kernels to refit on
+  fit::FitOptions fit;
+  Output output;
+};
+
+/// The measured kernels that lie beside a label file, in nvidia/ and amd/.
+std::vector<std::string> kernels_beside(const std::string& labels) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const char* vendor : {"nvidia", "amd"}) {
+    std::error_code failure;
+    fs::directory_iterator it(fs::path(labels).parent_path() / vendor, failure);
+    for (; !failure && it != fs::directory_iterator(); it.increment(failure)) {
+      if (it->path().extension() == ".csv") files.push_back(it->path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// One predictor per GPU of the data, each fitted without it; GPUs that the data do not show get
+/// the one that was fitted on everything.
+Result<app::PredictorOf> left_out_predictors(const EvaluateLabels& command,
+                                             const Catalog& catalog) {
+  const auto files = command.kernels.empty() ? kernels_beside(command.file) : command.kernels;
+  if (files.empty()) {
+    return usage_error("--leave-one-gpu-out needs measured kernels to refit on",
+                       "name them with --kernels FILE...");
+  }
+  ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(files, catalog));
+  fit::FitOptions options = command.fit;
+  options.progress = progress_bar("refit");
+  ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, options));
+  auto by_gpu = std::make_shared<std::map<std::string, std::unique_ptr<latency::Predictor>>>();
+  for (std::size_t i = 0; i < fits.without.size(); ++i) {
+    (*by_gpu)[dataset.machines[i].gpu.id] = latency::learned::make_learned(fits.without[i]);
+  }
+  if (fits.all) (*by_gpu)[""] = latency::learned::make_learned(*fits.all);
+  return [by_gpu, &catalog](const std::string& device) -> Result<const latency::Predictor*> {
+    ROOFTILE_TRY(const auto gpu, hardware::load_gpu(catalog, device));
+    const auto it = by_gpu->find(gpu.id);
+    return (it != by_gpu->end() ? it : by_gpu->find(""))->second.get();
+  };
+}
+
+Status run_evaluate_labels(const EvaluateLabels& command, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const auto predictor, latency::make_predictor(command.predictor, catalog));
+  app::PredictorOf predictor_of = [&](const std::string&) -> Result<const latency::Predictor*> {
+    return predictor.get();
+  };
+  if (command.left_out) {
+    if (!command.predictor.empty() && command.predictor != "rooftile") {
+      return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
+                         "leave out --predictor");
+    }
+    ROOFTILE_TRY(predictor_of, left_out_predictors(command, catalog));
+  }
+  ROOFTILE_TRY(auto evaluation,
+               app::evaluate_labels(command.file, command.models, catalog, predictor_of));
+  evaluation.left_out = command.left_out;
+  if (command.output.format == "json")
+    return emit(command.output, report::labels_to_json(evaluation));
+  if (command.output.format == "csv")
+    return emit(command.output, report::labels_to_csv(evaluation));
+  if (command.output.format == "markdown")
+    return emit(command.output, report::labels_to_markdown(evaluation));
+  return emit(command.output, report::labels_to_text(evaluation, terminal().width));
+}
+
 }  // namespace
+
+static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
+  auto options = std::make_shared<EvaluateLabels>();
+  CLI::App* command = evaluate.add_subcommand("labels", "whole steps, per GPU, model and mode");
+  command->add_option("file", options->file, "CSV file of measured steps")->required();
+  command->add_option("--models", options->models, "folder with the models' config files")
+      ->required();
+  command->add_option("--predictor", options->predictor, "name, or folder that fit wrote");
+  command->add_flag("--leave-one-gpu-out", options->left_out,
+                    "predict each GPU with weights fitted without it");
+  command->add_option("--kernels", options->kernels,
+                      "measured kernels to refit on (default: nvidia/ and amd/ beside the file)");
+  command->add_option("--seed", options->fit.seed, "of the refits")->capture_default_str();
+  command->add_option("--threads", options->fit.threads)
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
+  command->callback([options, &context] {
+    run_command(context, [&] { return run_evaluate_labels(*options, context); });
+  });
+}
 
 static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateKernels>();
@@ -76,10 +177,12 @@ void add_evaluate(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("evaluate", "predictions against measurements");
   command->require_subcommand(1);
   add_evaluate_kernels(*command, context);
+  add_evaluate_labels(*command, context);
   command->footer(
       "\nExamples:\n"
       "  rooftile evaluate kernels measured/linear.csv\n"
-      "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n");
+      "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
+      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n");
 }
 
 }  // namespace rooftile::cli

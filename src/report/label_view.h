@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `rooftile evaluate labels`: predicted steps beside measured ones, with the published predictions
+// of other methods where the file has them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rooftile::report {
+
+struct LabelCase {
+  std::string device;  ///< as in the file
+  std::string name;    ///< "gpt2_large-train-1024-4", the option behind it
+  std::string model, mode, option;
+  double measured_ms = 0, predicted_ms = 0, low_ms = 0, high_ms = 0, bound_ms = 0;
+  std::map<std::string, double>
+      published_ms;  ///< "neusight", "roofline", ... where the file has it
+
+  [[nodiscard]] double error() const { return predicted_ms / measured_ms - 1; }
+};
+
+/// One group of rows: all, a device, a model, a mode.
+struct LabelSummary {
+  std::string group;
+  std::int64_t cases = 0;
+  double mean_error = 0, p90_error = 0, worst_error = 0, bias = 0, coverage = 0;
+  double baseline_error = 0;                      ///< of the bound
+  std::map<std::string, double> published_error;  ///< on the rows of the group that have it
+  std::map<std::string, std::int64_t> published_cases;
+};
+
+struct LabelEvaluation {
+  std::string predictor;
+  bool left_out = false;  ///< each GPU by weights that have seen nothing measured on it
+  std::vector<LabelCase> cases;
+  std::vector<LabelSummary> summary;
+  std::map<std::string, std::int64_t> skipped;  ///< option -> rows that are not modelled
+};
+
+std::string labels_to_text(const LabelEvaluation& evaluation, int width);
+/// The contract's keys; errors are fractions of the measured time.
+std::string labels_to_json(const LabelEvaluation& evaluation);
+/// One line per measured step.
+std::string labels_to_csv(const LabelEvaluation& evaluation);
+/// A page for docs/.
+std::string labels_to_markdown(const LabelEvaluation& evaluation);
+
+}  // namespace rooftile::report
