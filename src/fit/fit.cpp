@@ -259,10 +259,10 @@ class Fitter {
       GemmModel model;
       apply_gemm(*x, plan, model);
       model.plateau.measured = plateaus(*x, plan, data(fold, part));
-      const bool tensor = name == "linear_16bit" || name == "linear_8bit";
-      const Units units = tensor             ? Units::Tensor
-                          : name == "linear" ? Units::DenseFp32
-                                             : Units::BatchedFp32;
+      const Units units = name == "linear"         ? Units::DenseFp32
+                          : name == "bmm"          ? Units::BatchedFp32
+                          : name == "linear_16bit" ? Units::Tensor16
+                                                   : Units::Tensor8;
       set_plateau_rule(dataset_, plan, units, device.gemm ? &device.gemm->plateau : nullptr,
                        fold.weights, model.plateau);
       if (plan.named_tiles) set_named_tiles(dataset_, part.samples, model);

@@ -121,9 +121,10 @@ void set_streaming(const Dataset& dataset, const Samples& samples,
 
 void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
                       const Plateau* dense, const Weights& weights, Plateau& rule) {
-  const hardware::RateKey key = units == Units::Tensor
-                                    ? hardware::RateKey{DType::Bf16, hardware::Pipe::Tensor}
-                                    : hardware::RateKey{DType::Fp32, hardware::Pipe::Vector};
+  const bool tensor = units == Units::Tensor16 || units == Units::Tensor8;
+  const hardware::RateKey key{
+      .dtype = units == Units::Tensor8 ? DType::Fp8E4m3 : (tensor ? DType::Bf16 : DType::Fp32),
+      .pipe = tensor ? hardware::Pipe::Tensor : hardware::Pipe::Vector};
   std::map<std::string, std::vector<double>> families;
   std::vector<double> steady;
   std::vector<double> energies;
@@ -131,7 +132,7 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
   for (const auto& [id, level] : rule.measured) {
     const hardware::GpuSpec& gpu = *gpu_by_id(dataset, id);
     const auto peak = gpu.peak.find(key);
-    const bool modelled = units != Units::Tensor && gpu.vendor == hardware::Vendor::Nvidia;
+    const bool modelled = !tensor && gpu.vendor == hardware::Vendor::Nvidia;
     power_rule = power_rule || modelled;
     const auto tau = modelled && peak != gpu.peak.end()
                          ? power_factor(gpu, peak->second.base(), kUsualEnergy, weights)

@@ -23,7 +23,7 @@ void set_streaming(const Dataset& dataset, const Samples& samples,
 /// kappa by family and for unknown families, from the measured GPUs that hold their clock.
 /// `dense` is the rule of dense FP32 products, which sets the energy per FLOP from the GPUs that do
 /// not; batched ones take it over, scaled. Products on tensor units have no power rule.
-enum class Units : std::uint8_t { DenseFp32, BatchedFp32, Tensor };
+enum class Units : std::uint8_t { DenseFp32, BatchedFp32, Tensor16, Tensor8 };
 void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
                       const latency::learned::Plateau* dense,
                       const latency::learned::Weights& weights, latency::learned::Plateau& rule);
