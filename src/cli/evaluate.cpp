@@ -97,10 +97,17 @@ Result<app::PredictorOf> left_out_predictors(const EvaluateLabels& command,
   options.progress = progress_bar("refit");
   ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, options));
   auto by_gpu = std::make_shared<std::map<std::string, std::unique_ptr<latency::Predictor>>>();
-  for (std::size_t i = 0; i < fits.without.size(); ++i) {
-    (*by_gpu)[dataset.machines[i].gpu.id] = latency::learned::make_learned(fits.without[i]);
+  // Intervals from the residuals of the GPUs that are not left out.
+  const fit::Evaluation residuals = fit::evaluate_left_out(dataset, fits);
+  for (std::uint32_t i = 0; i < fits.without.size(); ++i) {
+    latency::learned::Weights& weights = fits.without[i];
+    weights.intervals = fit::calibrate(dataset, residuals.cases, i);
+    (*by_gpu)[dataset.machines[i].gpu.id] = latency::learned::make_learned(weights);
   }
-  if (fits.all) (*by_gpu)[""] = latency::learned::make_learned(*fits.all);
+  if (fits.all) {
+    fits.all->intervals = fit::calibrate(dataset, residuals.cases, std::nullopt);
+    (*by_gpu)[""] = latency::learned::make_learned(*fits.all);
+  }
   return [by_gpu, &catalog](const std::string& device) -> Result<const latency::Predictor*> {
     ROOFTILE_TRY(const auto gpu, hardware::load_gpu(catalog, device));
     const auto it = by_gpu->find(gpu.id);
