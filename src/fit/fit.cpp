@@ -129,8 +129,8 @@ class Fitter {
       for (auto& [name, part] : classes) {
         if (part.samples.size() < kEnoughRows) continue;
         part.task = task_name(fold, model, name);
-        const auto is = [&name = name](std::span<const std::string_view> list) {
-          return std::find(list.begin(), list.end(), name) != list.end();
+        const auto is = [&label = name](std::span<const std::string_view> list) {
+          return std::find(list.begin(), list.end(), label) != list.end();
         };
         if (is(kGemmClasses)) {
           const GemmPlan plan = gemm_plan(vendor, name);
