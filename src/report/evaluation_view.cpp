@@ -111,8 +111,8 @@ std::string evaluation_to_csv(const fit::Evaluation& evaluation, const fit::Data
   for (const fit::Case& c : evaluation.cases) {
     const fit::Sample& sample = dataset.samples[c.sample];
     text += fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.5f}\n",
-                        csv_field(dataset.devices[sample.gpu]),
-                        csv_field(case_name(sample)), latency::learned::class_of(sample.work),
+                        csv_field(dataset.devices[sample.gpu]), csv_field(case_name(sample)),
+                        latency::learned::class_of(sample.work),
                         csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
                         c.predicted * 1e3, c.low * 1e3, c.high * 1e3, c.error());
   }
