@@ -55,21 +55,6 @@ TilePlan cut_gemm(const ops::GemmShape& shape, const hardware::GpuSpec& gpu) {
   return plan;
 }
 
-/// The implicit GEMM of a convolution, per group: [Lym19] M = B*Ho*Wo, N = Co, K = Ci*Hf*Wf.
-ops::GemmShape implicit_gemm(const ops::ConvShape& c) {
-  const std::int64_t channels = c.c / c.groups;
-  const std::int64_t filters = c.k / c.groups;
-  switch (c.pass) {
-    case ops::ConvPass::Forward:
-      return {.batch = c.groups, .m = c.n * c.p() * c.q(), .n = filters, .k = channels * c.r * c.s};
-    case ops::ConvPass::DataGradient:
-      return {.batch = c.groups, .m = c.n * c.h * c.w, .n = channels, .k = filters * c.r * c.s};
-    case ops::ConvPass::FilterGradient:
-      return {.batch = c.groups, .m = filters, .n = channels * c.r * c.s, .k = c.n * c.p() * c.q()};
-  }
-  return {};
-}
-
 TilePlan cut_rows(const ops::RowShape& shape, ops::KernelClass kind, const hardware::GpuSpec& gpu) {
   const bool row_per_tile = kind == ops::KernelClass::Softmax || kind == ops::KernelClass::Norm;
   const std::int64_t elements = shape.rows * shape.columns;
@@ -91,6 +76,20 @@ TilePlan cut_attention(const ops::AttentionShape& shape, const hardware::GpuSpec
 }
 
 }  // namespace
+
+ops::GemmShape implicit_gemm(const ops::ConvShape& c) {
+  const std::int64_t channels = c.c / c.groups;
+  const std::int64_t filters = c.k / c.groups;
+  switch (c.pass) {
+    case ops::ConvPass::Forward:
+      return {.batch = c.groups, .m = c.n * c.p() * c.q(), .n = filters, .k = channels * c.r * c.s};
+    case ops::ConvPass::DataGradient:
+      return {.batch = c.groups, .m = c.n * c.h * c.w, .n = channels, .k = filters * c.r * c.s};
+    case ops::ConvPass::FilterGradient:
+      return {.batch = c.groups, .m = filters, .n = channels * c.r * c.s, .k = c.n * c.p() * c.q()};
+  }
+  return {};
+}
 
 double TilePlan::wave_factor() const {
   return std::ceil(waves()) / waves();

@@ -33,6 +33,9 @@ struct TilePlan {
   [[nodiscard]] std::string label() const;
 };
 
+/// The implicit GEMM of a convolution, per group: [Lym19] M = B*Ho*Wo, N = Co, K = Ci*Hf*Wf.
+ops::GemmShape implicit_gemm(const ops::ConvShape& conv);
+
 /// Cuts `work` for `gpu`. Total: every valid work has a plan.
 TilePlan decompose(const ops::KernelWork& work, const hardware::GpuSpec& gpu);
 

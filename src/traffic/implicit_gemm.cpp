@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tile/tile_plan.h"
+
 namespace rooftile::traffic {
 
 namespace {
@@ -293,17 +295,7 @@ void append_requests(const GatherView& view, std::int64_t element_bytes, const T
 }
 
 ops::GemmShape gemm_of(const ops::ConvShape& c) {
-  const std::int64_t channels = c.c / c.groups;
-  const std::int64_t filters = c.k / c.groups;
-  switch (c.pass) {
-    case ops::ConvPass::Forward:
-      return {.batch = c.groups, .m = c.n * c.p() * c.q(), .n = filters, .k = channels * c.r * c.s};
-    case ops::ConvPass::DataGradient:
-      return {.batch = c.groups, .m = c.n * c.h * c.w, .n = channels, .k = filters * c.r * c.s};
-    case ops::ConvPass::FilterGradient:
-      return {.batch = c.groups, .m = filters, .n = channels * c.r * c.s, .k = c.n * c.p() * c.q()};
-  }
-  return {};
+  return tile::implicit_gemm(c);
 }
 
 ImplicitGemm make_conv_problem(const ops::ConvShape& conv, DType dtype, const CutOptions& cut) {
