@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <filesystem>
 #include <utility>
 
 #include "app/predict.h"
 #include "core/csv.h"
+#include "core/error_statistics.h"
 #include "core/text.h"
 
 namespace rooftile::app {
@@ -20,11 +21,16 @@ using report::LabelSummary;
 
 namespace {
 
-/// Columns of the file; those of published predictions are optional.
+/// Columns of the file; every further column NAME_ms holds the predictions of a method NAME.
 struct Columns {
   std::size_t device = 0, model = 0, mode = 0, sequence = 0, batch = 0, option = 0, measured = 0;
   std::vector<std::pair<std::string, std::size_t>> published;
+  std::vector<std::string> unread;
 };
+
+constexpr std::array<std::string_view, 9> kOwnColumns{
+    "device", "model_name",  "mode",           "seqlen",        "batch",
+    "option", "measured_ms", "measured_fw_ms", "measured_bw_ms"};
 
 Result<Columns> find_columns(const CsvHeader& header) {
   Columns c;
@@ -35,9 +41,14 @@ Result<Columns> find_columns(const CsvHeader& header) {
   ROOFTILE_TRY(c.batch, header.column("batch"));
   ROOFTILE_TRY(c.option, header.column("option"));
   ROOFTILE_TRY(c.measured, header.column("measured_ms"));
-  for (const char* name : {"neusight", "roofline", "habitat", "li"}) {
-    if (const auto column = header.find(fmt::format("{}_ms", name))) {
-      c.published.emplace_back(name, *column);
+  constexpr std::string_view kUnit = "_ms";
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string& name = header.names()[i];
+    if (std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end()) continue;
+    if (name.size() > kUnit.size() && name.ends_with(kUnit)) {
+      c.published.emplace_back(name.substr(0, name.size() - kUnit.size()), i);
+    } else {
+      c.unread.push_back(name);
     }
   }
   return c;
@@ -77,34 +88,29 @@ Result<LabelRow> read_row(const CsvReader& csv, const Columns& c, const std::str
   return row;
 }
 
-double p90(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const auto index = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(index, 1) - 1];
-}
-
 LabelSummary summarize(std::string group, const std::vector<const LabelCase*>& cases) {
-  LabelSummary s;
-  s.group = std::move(group);
-  s.cases = static_cast<std::int64_t>(cases.size());
-  std::vector<double> errors;
-  const auto n = static_cast<double>(cases.size());
+  std::vector<Compared> compared;
+  std::vector<Compared> bounds;
+  std::map<std::string, std::vector<Compared>> published;
   for (const LabelCase* one : cases) {
-    errors.push_back(std::abs(one->error()));
-    s.mean_error += errors.back() / n;
-    s.bias += one->error() / n;
-    s.baseline_error += std::abs(one->bound_ms / one->measured_ms - 1) / n;
-    const bool inside = one->low_ms <= one->measured_ms && one->measured_ms <= one->high_ms;
-    s.coverage += inside ? 1 / n : 0;
-    s.worst_error = std::max(s.worst_error, errors.back());
+    compared.push_back({.measured = one->measured_ms,
+                        .predicted = one->predicted_ms,
+                        .low = one->low_ms,
+                        .high = one->high_ms});
+    bounds.push_back({.measured = one->measured_ms, .predicted = one->bound_ms});
     for (const auto& [name, ms] : one->published_ms) {
-      s.published_error[name] += std::abs(ms / one->measured_ms - 1);
-      s.published_cases[name] += 1;
+      published[name].push_back({.measured = one->measured_ms, .predicted = ms});
     }
   }
-  for (auto& [name, sum] : s.published_error) sum /= static_cast<double>(s.published_cases[name]);
-  s.p90_error = p90(std::move(errors));
+  LabelSummary s;
+  static_cast<ErrorStatistics&>(s) = error_statistics(compared);
+  s.group = std::move(group);
+  s.baseline_error = error_statistics(bounds).mean_error;
+  for (const auto& [name, list] : published) {
+    const ErrorStatistics of_method = error_statistics(list);
+    s.published_error[name] = of_method.mean_error;
+    s.published_cases[name] = of_method.cases;
+  }
   return s;
 }
 
@@ -123,14 +129,36 @@ std::vector<LabelSummary> summaries(const std::vector<LabelCase>& cases) {
   return result;
 }
 
+Result<Report> predict_row(const LabelRow& row, const Catalog& catalog,
+                           const PredictorOf& predictor_of) {
+  ROOFTILE_TRY(const latency::Predictor* predictor, predictor_of(row.known.device));
+  return predict_with(row.request, catalog, *predictor);
+}
+
+/// What is wrong with a row is in the row or in a file that it names; both are said.
+tl::unexpected<Error> at_row(Error error, const std::string& row) {
+  if (error.where.empty()) {
+    error.where = row;
+  } else {
+    error.message = fmt::format("{} (needed by {})", error.message, row);
+  }
+  return tl::unexpected(std::move(error));
+}
+
 }  // namespace
 
 Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
                                         const Catalog& catalog, const PredictorOf& predictor_of) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(models, ignored)) {
+    return bad_input(models, "is not a folder",
+                     "--models names the folder that holds MODEL_NAME.json for each model");
+  }
   ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
   ROOFTILE_TRY(const Columns columns, find_columns(header));
   LabelEvaluation evaluation;
+  evaluation.unread_columns = columns.unread;
   while (true) {
     ROOFTILE_TRY(const bool more, csv.next());
     if (!more) break;
@@ -140,14 +168,14 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
       evaluation.skipped[row.known.option] += 1;
       continue;
     }
-    ROOFTILE_TRY(const latency::Predictor* predictor, predictor_of(row.known.device));
-    ROOFTILE_TRY(const Report report, predict_with(row.request, catalog, *predictor));
-    evaluation.predictor = report.predictor;
+    const auto report = predict_row(row, catalog, predictor_of);
+    if (!report) return at_row(report.error(), csv.where());
+    evaluation.predictor = report->predictor;
     LabelCase& one = row.known;
-    one.predicted_ms = report.latency.total_ms;
-    one.low_ms = report.latency.low_ms;
-    one.high_ms = report.latency.high_ms;
-    one.bound_ms = report.bound_total_ms;
+    one.predicted_ms = report->latency.total_ms;
+    one.low_ms = report->latency.low_ms;
+    one.high_ms = report->latency.high_ms;
+    one.bound_ms = report->bound_total_ms;
     evaluation.cases.push_back(std::move(one));
   }
   evaluation.summary = summaries(evaluation.cases);

@@ -41,29 +41,22 @@ Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& pr
           .extrapolated = estimate.extrapolated};
 }
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  const auto at = static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
-}
-
 Summary summarize(std::string group, const std::vector<const Case*>& cases) {
-  Summary s;
-  s.group = std::move(group);
-  s.cases = static_cast<std::int64_t>(cases.size());
-  std::vector<double> errors;
-  const double n = static_cast<double>(cases.size());
+  std::vector<Compared> compared;
+  compared.reserve(cases.size());
   for (const Case* c : cases) {
-    errors.push_back(std::fabs(c->error()));
-    s.mean_error += errors.back() / n;
-    s.bias += c->error() / n;
+    compared.push_back(
+        {.measured = c->measured, .predicted = c->predicted, .low = c->low, .high = c->high});
+  }
+  Summary s;
+  static_cast<ErrorStatistics&>(s) = error_statistics(compared);
+  s.group = std::move(group);
+  const auto n = static_cast<double>(cases.size());
+  for (const Case* c : cases) {
     s.bound_error += std::fabs(c->bound / c->measured - 1) / n;
     s.roofline_error += std::fabs(c->roofline / c->measured - 1) / n;
     s.trivial_error += std::fabs(c->trivial / c->measured - 1) / n;
-    s.coverage += (c->low <= c->measured && c->measured <= c->high ? 1.0 : 0.0) / n;
   }
-  s.p90_error = quantile(errors, 0.9);
   return s;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error_statistics.h"
 #include "fit/dataset.h"
 #include "fit/fit.h"
 #include "latency/predictor.h"
@@ -26,12 +27,9 @@ struct Case {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-struct Summary {
+struct Summary : ErrorStatistics {
   std::string group;  ///< "linear", "linear/v100-pcie-32gb", "linear/v100-pcie-32gb/train"
-  std::int64_t cases = 0;
-  double mean_error = 0, p90_error = 0, bias = 0;
   double bound_error = 0, roofline_error = 0, trivial_error = 0;
-  double coverage = 0;  ///< part of the rows inside of the interval
 };
 
 struct Evaluation {

@@ -3,34 +3,35 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "latency/learned/classes.h"
+#include "report/accuracy_table.h"
 #include "report/table.h"
 
 namespace rooftile::report {
 
 namespace {
 
-std::string percent(double fraction) {
-  return fmt::format("{:.1f}", fraction * 100);
-}
-
 std::vector<std::string> cells(const fit::Summary& s) {
   return {s.group,
           std::to_string(s.cases),
           percent(s.mean_error),
           percent(s.p90_error),
-          fmt::format("{:+.1f}", s.bias * 100),
+          signed_percent(s.bias),
           percent(s.coverage),
           percent(s.trivial_error),
           percent(s.roofline_error),
           percent(s.bound_error)};
 }
 
-constexpr std::array kTitles{"group",    "rows",      "error %",    "p90 %",  "bias %",
-                             "inside %", "trivial %", "roofline %", "bound %"};
+AccuracyTable table_of(const fit::Evaluation& evaluation) {
+  AccuracyTable table{.titles = {"group", "rows", "error %", "p90 %", "bias %", "inside %",
+                                 "trivial %", "roofline %", "bound %"},
+                      .rows = {}};
+  for (const fit::Summary& s : evaluation.summary) table.rows.push_back(cells(s));
+  return table;
+}
 
 std::string case_name(const fit::Sample& sample) {
   return fmt::format(
@@ -39,36 +40,22 @@ std::string case_name(const fit::Sample& sample) {
 }
 
 std::string heading(const fit::Evaluation& evaluation) {
-  return evaluation.left_out
-             ? "Every GPU predicted by weights that have seen nothing measured on it."
-             : fmt::format("Predictor {}; it may have been fitted on these GPUs.",
-                           evaluation.predictor);
+  return accuracy_heading(evaluation.predictor, evaluation.left_out);
 }
 
 }  // namespace
 
 std::string evaluation_to_text(const fit::Evaluation& evaluation) {
-  std::vector<Column> columns;
-  for (const char* title : kTitles)
-    columns.push_back({.title = title, .align = columns.empty() ? Align::Left : Align::Right});
-  Table table(columns);
-  for (const fit::Summary& s : evaluation.summary) table.add(cells(s));
   constexpr int kWidth = 110;
-  return heading(evaluation) + "\n\n" + table.render(kWidth, 0);
+  return heading(evaluation) + "\n\n" + table_of(evaluation).to_text(kWidth);
 }
 
 std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
-  std::string text = "# Accuracy: kernels\n\n" + heading(evaluation) +
-                     "\nErrors are mean |predicted / measured - 1|; *inside* is the share of rows "
-                     "in the stated 80 % interval;\n*trivial* is roofline / u + c fitted on the "
-                     "same GPUs as ours.\n\n|";
-  for (const char* title : kTitles) text += fmt::format(" {} |", title);
-  text += "\n|---|";
-  for (std::size_t i = 1; i < kTitles.size(); ++i) text += "---:|";
-  text += "\n";
-  for (const fit::Summary& s : evaluation.summary)
-    text += fmt::format("| {} |\n", fmt::join(cells(s), " | "));
-  return text;
+  return "# Accuracy: kernels\n\n" + heading(evaluation) +
+         "\nErrors are mean |predicted / measured - 1|; *inside* is the share of rows "
+         "in the stated 80 % interval;\n*trivial* is roofline / u + c fitted on the "
+         "same GPUs as ours.\n\n" +
+         table_of(evaluation).to_markdown();
 }
 
 std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dataset& dataset) {

@@ -5,15 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/accuracy_table.h"
 #include "report/table.h"
 
 namespace rooftile::report {
 
 namespace {
-
-std::string percent(double fraction) {
-  return fmt::format("{:.1f}", fraction * 100);
-}
 
 std::string published(const LabelSummary& s, const std::string& name) {
   const auto it = s.published_error.find(name);
@@ -28,27 +25,28 @@ std::vector<std::string> cells(const LabelSummary& s) {
           percent(s.mean_error),
           percent(s.p90_error),
           percent(s.worst_error),
-          fmt::format("{:+.1f}", s.bias * 100),
+          signed_percent(s.bias),
           percent(s.coverage),
           published(s, "neusight"),
           published(s, "roofline"),
           percent(s.baseline_error)};
 }
 
-const std::vector<std::string>& titles() {
-  static const std::vector<std::string> kTitles{"group",      "rows",   "error %",  "p90 %",
-                                                "worst %",    "bias %", "inside %", "NeuSight %",
-                                                "roofline %", "bound %"};
-  return kTitles;
+AccuracyTable table_of(const LabelEvaluation& evaluation) {
+  AccuracyTable table{.titles = {"group", "rows", "error %", "p90 %", "worst %", "bias %",
+                                 "inside %", "NeuSight %", "roofline %", "bound %"},
+                      .rows = {}};
+  for (const LabelSummary& s : evaluation.summary) table.rows.push_back(cells(s));
+  return table;
 }
 
 std::string heading(const LabelEvaluation& evaluation) {
-  std::string text = evaluation.left_out
-                         ? "Every GPU predicted by weights that have seen nothing measured on it."
-                         : fmt::format("Predictor {}; it may have been fitted on these GPUs.",
-                                       evaluation.predictor);
+  std::string text = accuracy_heading(evaluation.predictor, evaluation.left_out);
   for (const auto& [option, rows] : evaluation.skipped) {
-    text += fmt::format(" {} rows with option {} are not modelled.", rows, option);
+    text += fmt::format(" Rows with option {} are not modelled: {}.", option, rows);
+  }
+  for (const std::string& column : evaluation.unread_columns) {
+    text += fmt::format(" The column {} is not read.", column);
   }
   return text;
 }
@@ -56,38 +54,22 @@ std::string heading(const LabelEvaluation& evaluation) {
 }  // namespace
 
 std::string labels_to_text(const LabelEvaluation& evaluation, int width) {
-  std::vector<Column> columns;
-  for (const std::string& title : titles()) {
-    columns.push_back({.title = title,
-                       .align = columns.empty() ? Align::Left : Align::Right,
-                       .shrink = columns.empty()});
-  }
-  Table table(columns);
-  for (const LabelSummary& s : evaluation.summary) table.add(cells(s));
-  return heading(evaluation) + "\n\n" + table.render(width, 0);
+  return heading(evaluation) + "\n\n" + table_of(evaluation).to_text(width);
 }
 
 std::string labels_to_markdown(const LabelEvaluation& evaluation) {
-  std::string text =
-      "# Accuracy: steps\n\n" + heading(evaluation) +
-      "\nErrors are mean |predicted / measured - 1| of the step; *inside* is the share "
-      "of rows in the stated 80 % interval;\n*NeuSight* and *roofline* are the published "
-      "columns of the same rows (in brackets: on how many of them).\n\n";
-  text += fmt::format("| {} |\n", fmt::join(titles(), " | "));
-  text += "|---";
-  for (std::size_t i = 1; i < titles().size(); ++i) text += "|---:";
-  text += "|\n";
-  for (const LabelSummary& s : evaluation.summary) {
-    text += fmt::format("| {} |\n", fmt::join(cells(s), " | "));
-  }
-  return text;
+  return "# Accuracy: steps\n\n" + heading(evaluation) +
+         "\nErrors are mean |predicted / measured - 1| of the step; *inside* is the share "
+         "of rows in the stated 80 % interval;\n*NeuSight* and *roofline* are the published "
+         "columns of the same rows (in brackets: on how many of them).\n\n" +
+         table_of(evaluation).to_markdown();
 }
 
 std::string labels_to_json(const LabelEvaluation& evaluation) {
   using nlohmann::ordered_json;
   ordered_json json{{"schema", 1},
                     {"predictor", evaluation.predictor},
-                    {"left_out", evaluation.left_out},
+                    {"leave_one_gpu_out", evaluation.left_out},
                     {"cases", ordered_json::array()},
                     {"summary", ordered_json::array()},
                     {"skipped", evaluation.skipped}};

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error_statistics.h"
+
 namespace rooftile::report {
 
 struct LabelCase {
@@ -16,17 +18,15 @@ struct LabelCase {
   std::string name;    ///< "gpt2_large-train-1024-4", the option behind it
   std::string model, mode, option;
   double measured_ms = 0, predicted_ms = 0, low_ms = 0, high_ms = 0, bound_ms = 0;
-  std::map<std::string, double>
-      published_ms;  ///< "neusight", "roofline", ... where the file has it
+  /// "neusight", "roofline", ... where the file has it
+  std::map<std::string, double> published_ms;
 
   [[nodiscard]] double error() const { return predicted_ms / measured_ms - 1; }
 };
 
 /// One group of rows: all, a device, a model, a mode.
-struct LabelSummary {
+struct LabelSummary : ErrorStatistics {
   std::string group;
-  std::int64_t cases = 0;
-  double mean_error = 0, p90_error = 0, worst_error = 0, bias = 0, coverage = 0;
   double baseline_error = 0;                      ///< of the bound
   std::map<std::string, double> published_error;  ///< on the rows of the group that have it
   std::map<std::string, std::int64_t> published_cases;
@@ -38,6 +38,7 @@ struct LabelEvaluation {
   std::vector<LabelCase> cases;
   std::vector<LabelSummary> summary;
   std::map<std::string, std::int64_t> skipped;  ///< option -> rows that are not modelled
+  std::vector<std::string> unread_columns;      ///< of the file, with no known meaning
 };
 
 std::string labels_to_text(const LabelEvaluation& evaluation, int width);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/error_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace rooftile {
+
+namespace {
+
+constexpr double kQuantile = 0.9;
+
+double nearest_rank(std::vector<double> values) {
+  const auto rank =
+      static_cast<std::ptrdiff_t>(std::ceil(kQuantile * static_cast<double>(values.size())));
+  const auto at = values.begin() + std::max<std::ptrdiff_t>(rank, 1) - 1;
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
+ErrorStatistics error_statistics(std::span<const Compared> cases) {
+  ErrorStatistics s;
+  if (cases.empty()) return s;
+  s.cases = static_cast<std::int64_t>(cases.size());
+  const auto n = static_cast<double>(cases.size());
+  std::vector<double> errors;
+  errors.reserve(cases.size());
+  std::int64_t inside = 0;
+  for (const Compared& one : cases) {
+    errors.push_back(std::fabs(one.error()));
+    s.mean_error += errors.back() / n;
+    s.bias += one.error() / n;
+    s.worst_error = std::max(s.worst_error, errors.back());
+    if (one.low <= one.measured && one.measured <= one.high) ++inside;
+  }
+  s.coverage = static_cast<double>(inside) / n;
+  s.p90_error = nearest_rank(std::move(errors));
+  return s;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/labels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace rooftile::app {
+namespace {
+
+const std::string kFolder = std::string(ROOFTILE_SOURCE_DIR) + "/tests/golden/evaluate/";
+
+/// Everything takes three times its bound, give or take nothing.
+class ThreeTimesTheBound : public latency::Predictor {
+  [[nodiscard]] latency::Estimate do_estimate(const latency::Job& job,
+                                              const hardware::Machine& machine) const override {
+    const auto bound = *latency::make_predictor("bound", Catalog());
+    latency::Estimate estimate = bound->estimate(job, machine);
+    estimate.time = estimate.low = estimate.high = estimate.bound * 3.0;
+    estimate.provenance = latency::Provenance::Analytical;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "three"; }
+};
+
+report::LabelEvaluation evaluated() {
+  const ThreeTimesTheBound predictor;
+  const auto result = evaluate_labels(
+      kFolder + "labels.csv", kFolder + "models", Catalog::embedded(),
+      [&](const std::string&) -> Result<const latency::Predictor*> { return &predictor; });
+  EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message);
+  return result.value_or(report::LabelEvaluation{});
+}
+
+const report::LabelSummary& group(const report::LabelEvaluation& evaluation,
+                                  const std::string& name) {
+  const auto it = std::find_if(evaluation.summary.begin(), evaluation.summary.end(),
+                               [&](const auto& s) { return s.group == name; });
+  EXPECT_NE(it, evaluation.summary.end()) << name;
+  return it != evaluation.summary.end() ? *it : evaluation.summary.front();
+}
+
+TEST(Labels, RowsBecomeCases) {
+  const auto evaluation = evaluated();
+  ASSERT_EQ(evaluation.cases.size(), 6);  // of 7 rows one has an option without a model
+  EXPECT_EQ(evaluation.skipped.at("quantized"), 1);
+  EXPECT_EQ(evaluation.unread_columns, std::vector<std::string>{"comment"});
+  EXPECT_EQ(evaluation.predictor, "three");
+  EXPECT_EQ(evaluation.cases[4].name, "tiny_gpt-inf-512-4-fusion");
+  EXPECT_EQ(evaluation.cases[4].device, "Tesla V100-PCIE-32GB");
+  EXPECT_EQ(evaluation.cases[3].mode, "train");
+  // Training runs the forward pass and more; a compiled pass is no slower than an eager one.
+  EXPECT_GT(evaluation.cases[3].predicted_ms, 2.5 * evaluation.cases[4].predicted_ms);
+}
+
+TEST(Labels, GroupsCoverTheCases) {
+  const auto evaluation = evaluated();
+  EXPECT_EQ(group(evaluation, "all").cases, 6);
+  EXPECT_EQ(group(evaluation, "device/Tesla T4").cases, 2);
+  EXPECT_EQ(group(evaluation, "device/Tesla V100-PCIE-32GB/train").cases, 1);
+  EXPECT_EQ(group(evaluation, "model/tiny_gpt").cases, 4);
+  EXPECT_EQ(group(evaluation, "option/plain").cases, 5);
+  EXPECT_EQ(group(evaluation, "option/fusion").cases, 1);
+  const auto& train = group(evaluation, "mode/train");
+  EXPECT_NEAR(train.mean_error, std::fabs(evaluation.cases[3].error()), 1e-12);
+  EXPECT_NEAR(train.bias, evaluation.cases[3].error(), 1e-12);
+  EXPECT_NEAR(train.baseline_error, std::fabs(evaluation.cases[3].bound_ms / 118 - 1), 1e-12);
+  EXPECT_EQ(train.coverage, 0);  // the interval is a point
+}
+
+TEST(Labels, PublishedColumnsCountOnTheirOwnRows) {
+  const auto evaluation = evaluated();
+  const auto& all = group(evaluation, "all");
+  // |30.1/32.5-1| + |80.9/88.4-1| + |11.5/12.1-1| + |109/118-1| + |30.2/26.5-1| over 5 rows.
+  const double sum = 2.4 / 32.5 + 7.5 / 88.4 + 0.6 / 12.1 + 9.0 / 118 + 3.7 / 26.5;
+  EXPECT_EQ(all.published_cases.at("neusight"), 5);
+  EXPECT_NEAR(all.published_error.at("neusight"), sum / 5, 1e-9);
+  EXPECT_EQ(all.published_cases.at("other"), 2);
+  EXPECT_NEAR(all.published_error.at("other"), (2.1 / 12.1 + 3.5 / 29.6) / 2, 1e-9);
+}
+
+}  // namespace
+}  // namespace rooftile::app
