@@ -52,28 +52,43 @@ report::KernelReport explain(const graph::LoweredKernel& kernel, const latency::
   return report;
 }
 
+/// The kernels of a pass; one gradient alone exists for convolutions.
+Result<ops::KernelList> works_of(const ops::AnyOp& op, const std::string& pass, DType dtype) {
+  const ops::LowerContext context{.precision = ops::precision_of(dtype)};
+  const bool gradient = pass == "dgrad" || pass == "wgrad";
+  const bool conv = std::holds_alternative<ops::Conv2d>(op);
+  if (pass != "forward" && pass != "backward" && !(gradient && conv)) {
+    return usage_error(fmt::format("unknown --pass \"{}\"", printable(pass)),
+                       conv ? "--pass is one of forward, backward, dgrad, wgrad"
+                            : "--pass is one of forward, backward");
+  }
+  ops::KernelList works;
+  if (pass == "forward") {
+    ops::forward(op, context, works);
+  } else {
+    ops::backward(op, context, works);
+  }
+  if (!gradient) return works;
+  const ops::ConvPass wanted =
+      pass == "dgrad" ? ops::ConvPass::DataGradient : ops::ConvPass::FilterGradient;
+  std::erase_if(works, [wanted](const ops::KernelWork& work) {
+    return std::get<ops::ConvShape>(work.shape).pass != wanted;
+  });
+  return works;
+}
+
 }  // namespace
 
 Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const KernelRequest& request,
                                                  const Catalog& catalog) {
   auto dtype = parse_dtype(request.dtype);
   if (!dtype) return usage_error(dtype.error().message, dtype.error().hint);
-  const bool backward = request.pass == "backward";
-  if (!backward && request.pass != "forward") {
-    return usage_error(fmt::format("unknown --pass \"{}\"", printable(request.pass)),
-                       "--pass is one of forward, backward");
-  }
   ROOFTILE_CHECK(ops::check(op));
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
   ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
 
-  ops::KernelList works;
-  const ops::LowerContext context{.precision = ops::precision_of(*dtype)};
-  if (backward) {
-    ops::backward(op, context, works);
-  } else {
-    ops::forward(op, context, works);
-  }
+  ROOFTILE_TRY(const ops::KernelList works, works_of(op, request.pass, *dtype));
+  const bool backward = request.pass != "forward";
   std::vector<report::KernelReport> reports;
   for (const ops::KernelWork& work : works) {
     ROOFTILE_TRY(auto job, latency::bind(work, machine));

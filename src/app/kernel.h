@@ -17,7 +17,7 @@ struct KernelRequest {
   std::string gpu;
   std::optional<std::string> machine;
   std::string dtype = "fp32";
-  std::string pass = "forward";  ///< forward | backward
+  std::string pass = "forward";  ///< forward | backward; convolutions: dgrad | wgrad too
   std::string predictor;
 };
 

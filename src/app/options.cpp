@@ -76,4 +76,17 @@ Result<StepOptions> parse_step_options(const Request& request) {
   return options;
 }
 
+Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
+  const ops::Conv2d op{.conv = conv};
+  ROOFTILE_CHECK(op.check());
+  ops::KernelList works;
+  const ops::LowerContext context{.precision = ops::precision_of(dtype)};
+  op.forward(context, works);
+  op.backward(context, works);
+  for (const ops::KernelWork& work : works) {
+    if (std::get<ops::ConvShape>(work.shape).pass == conv.pass) return work;
+  }
+  return usage_error("the layer has no such pass", {});
+}
+
 }  // namespace rooftile::app

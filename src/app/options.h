@@ -8,6 +8,7 @@
 #include "core/result.h"
 #include "graph/import_model.h"
 #include "graph/lower.h"
+#include "ops/any_op.h"
 #include "rooftile/request.h"
 
 namespace rooftile::app {
@@ -20,5 +21,8 @@ struct StepOptions {
 };
 
 Result<StepOptions> parse_step_options(const Request& request);
+
+/// The kernel of one convolution that `conv.pass` names.
+Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype);
 
 }  // namespace rooftile::app

@@ -13,7 +13,6 @@
 #include "hardware/machine.h"
 #include "latency/predictor.h"
 #include "latency/scaling.h"
-#include "ops/any_op.h"
 
 namespace rooftile::app {
 
@@ -99,18 +98,8 @@ Result<std::vector<graph::LoweredKernel>> kernels_of(const ScaleRequest& request
     ROOFTILE_TRY(const auto graph, graph::import_model(catalog, step.model, options.import));
     return graph::lower(graph, options.lower);
   }
-  const ops::Conv2d op{.conv = *request.conv};
-  ROOFTILE_CHECK(op.check());
-  ops::KernelList works;
-  const ops::LowerContext context{.precision = ops::precision_of(options.import.dtype)};
-  op.forward(context, works);
-  op.backward(context, works);
-  for (const ops::KernelWork& work : works) {
-    if (std::get<ops::ConvShape>(work.shape).pass == request.conv->pass) {
-      return std::vector<graph::LoweredKernel>{{.name = "conv", .work = work}};
-    }
-  }
-  return usage_error("the layer has no such pass", {});
+  ROOFTILE_TRY(ops::KernelWork work, conv_work(*request.conv, options.import.dtype));
+  return std::vector<graph::LoweredKernel>{{.name = "conv", .work = std::move(work)}};
 }
 
 /// Equal kernels are merged: a variant then costs one evaluation per distinct kernel.

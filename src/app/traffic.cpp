@@ -13,7 +13,6 @@
 #include "graph/lower.h"
 #include "hardware/machine.h"
 #include "latency/analytical.h"
-#include "ops/any_op.h"
 #include "traffic/paper.h"
 #include "traffic/sampled.h"
 
@@ -238,18 +237,8 @@ Result<std::vector<graph::LoweredKernel>> kernels_of(const TrafficRequest& reque
                  graph::import_model(catalog, request.step.model, options.import));
     return graph::lower(graph, options.lower);
   }
-  ROOFTILE_CHECK(ops::Conv2d{.conv = *request.conv}.check());
-  ops::KernelList works;
-  const ops::LowerContext context{.precision = ops::precision_of(options.import.dtype)};
-  ops::forward(ops::Conv2d{.conv = *request.conv}, context, works);
-  ops::backward(ops::Conv2d{.conv = *request.conv}, context, works);
-  for (const ops::KernelWork& work : works) {
-    const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
-    if (conv != nullptr && conv->pass == request.conv->pass) {
-      return std::vector<graph::LoweredKernel>{{.name = "conv", .work = work}};
-    }
-  }
-  return usage_error("the layer has no such pass", {});
+  ROOFTILE_TRY(ops::KernelWork work, conv_work(*request.conv, options.import.dtype));
+  return std::vector<graph::LoweredKernel>{{.name = "conv", .work = std::move(work)}};
 }
 
 }  // namespace

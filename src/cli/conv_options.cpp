@@ -7,6 +7,26 @@
 
 namespace rooftile::cli {
 
+namespace {
+
+struct Pair {
+  std::int64_t height, width;
+};
+
+/// "2" is 2x2.
+Result<Pair> parse_pair(std::string_view option, std::string_view text) {
+  const std::size_t cross = text.find('x');
+  const auto height = parse_int(text.substr(0, cross));
+  const auto width = cross == std::string_view::npos ? height : parse_int(text.substr(cross + 1));
+  if (!height || !width) {
+    return usage_error(fmt::format("{} \"{}\" is no pair of numbers", option, printable(text)),
+                       fmt::format("write {} 2, or {} 2x1 for height x width", option, option));
+  }
+  return Pair{.height = *height, .width = *width};
+}
+
+}  // namespace
+
 void add_conv_options(CLI::App& command, ConvOptions& options) {
   ops::ConvShape& shape = options.shape;
   command.add_option("--n", shape.n, "images")->required();
@@ -16,24 +36,29 @@ void add_conv_options(CLI::App& command, ConvOptions& options) {
   command.add_option("--k", shape.k, "filters")->required();
   command.add_option("--r", shape.r, "filter height")->required();
   command.add_option("--s", shape.s, "filter width")->required();
-  command.add_option("--stride", options.stride)->capture_default_str();
-  command.add_option("--stride-w", options.stride_w, "where it differs from --stride");
-  command.add_option("--pad", options.pad)->capture_default_str();
-  command.add_option("--pad-w", options.pad_w, "where it differs from --pad");
-  command.add_option("--dilation", options.dilation)->capture_default_str();
-  command.add_option("--dilation-w", options.dilation_w, "where it differs from --dilation");
+  command.add_option("--stride", options.stride, "one number or HEIGHTxWIDTH")
+      ->capture_default_str();
+  command.add_option("--pad", options.pad, "one number or HEIGHTxWIDTH")->capture_default_str();
+  command.add_option("--dilation", options.dilation, "one number or HEIGHTxWIDTH")
+      ->capture_default_str();
   command.add_option("--groups", shape.groups)->capture_default_str();
+}
+
+void add_conv_pass(CLI::App& command, ConvOptions& options) {
   command.add_option("--pass", options.pass, "forward, dgrad or wgrad")->capture_default_str();
 }
 
 Result<ops::ConvShape> make_conv(const ConvOptions& options) {
   ops::ConvShape shape = options.shape;
-  shape.stride_h = options.stride;
-  shape.stride_w = options.stride_w.value_or(options.stride);
-  shape.pad_h = options.pad;
-  shape.pad_w = options.pad_w.value_or(options.pad);
-  shape.dilation_h = options.dilation;
-  shape.dilation_w = options.dilation_w.value_or(options.dilation);
+  ROOFTILE_TRY(const Pair stride, parse_pair("--stride", options.stride));
+  ROOFTILE_TRY(const Pair pad, parse_pair("--pad", options.pad));
+  ROOFTILE_TRY(const Pair dilation, parse_pair("--dilation", options.dilation));
+  shape.stride_h = stride.height;
+  shape.stride_w = stride.width;
+  shape.pad_h = pad.height;
+  shape.pad_w = pad.width;
+  shape.dilation_h = dilation.height;
+  shape.dilation_w = dilation.width;
   if (options.pass == "forward") {
     shape.pass = ops::ConvPass::Forward;
   } else if (options.pass == "dgrad") {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that describe one convolution, shared by traffic and scale.
+// The options that describe one convolution, the same in kernel, traffic and scale. Stride, padding
+// and dilation are one number or HEIGHTxWIDTH ("2", "2x1").
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "cli/command.h"
@@ -14,12 +13,13 @@ namespace rooftile::cli {
 
 struct ConvOptions {
   ops::ConvShape shape;
-  std::int64_t stride = 1, pad = 0, dilation = 1;
-  std::optional<std::int64_t> stride_w, pad_w, dilation_w;  ///< default: as the height's
+  std::string stride = "1", pad = "0", dilation = "1";
   std::string pass = "forward";
 };
 
 void add_conv_options(CLI::App& command, ConvOptions& options);
+/// --pass for commands that look at one kernel of the layer.
+void add_conv_pass(CLI::App& command, ConvOptions& options);
 
 /// Strides and pass put into the shape; the sizes are checked by the operator.
 Result<ops::ConvShape> make_conv(const ConvOptions& options);

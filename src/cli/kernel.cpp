@@ -6,6 +6,7 @@
 
 #include "app/kernel.h"
 #include "cli/commands.h"
+#include "cli/conv_options.h"
 
 namespace rooftile::cli {
 
@@ -16,8 +17,7 @@ struct KernelOptions {
   Output output;
   // The fields of all kinds; each kind registers the ones it has.
   ops::GemmShape gemm;
-  ops::ConvShape conv;
-  std::int64_t stride = 1, pad = 0, dilation = 1;
+  ConvOptions conv;
   ops::AttentionShape attention;
   std::int64_t rows = 1, columns = 1;
   std::string function = "add";
@@ -76,23 +76,11 @@ void add_gemm(CLI::App& kernel, Context& context, const Options& options) {
 void add_conv(CLI::App& kernel, Context& context, const Options& options) {
   CLI::App* conv = add_kind(kernel, context, options, "conv", "two-dimensional convolution",
                             [](const KernelOptions& o) -> Result<ops::AnyOp> {
-                              ops::ConvShape s = o.conv;
-                              s.stride_h = s.stride_w = o.stride;
-                              s.pad_h = s.pad_w = o.pad;
-                              s.dilation_h = s.dilation_w = o.dilation;
-                              return ops::Conv2d{.conv = s};
+                              ROOFTILE_TRY(const ops::ConvShape shape, make_conv(o.conv));
+                              return ops::Conv2d{.conv = shape};
                             });
-  conv->add_option("--n", options->conv.n, "images")->required();
-  conv->add_option("--c", options->conv.c, "input channels")->required();
-  conv->add_option("--h", options->conv.h, "input height")->required();
-  conv->add_option("--w", options->conv.w, "input width")->required();
-  conv->add_option("--k", options->conv.k, "filters")->required();
-  conv->add_option("--r", options->conv.r, "filter height")->required();
-  conv->add_option("--s", options->conv.s, "filter width")->required();
-  conv->add_option("--stride", options->stride)->capture_default_str();
-  conv->add_option("--pad", options->pad)->capture_default_str();
-  conv->add_option("--dilation", options->dilation)->capture_default_str();
-  conv->add_option("--groups", options->conv.groups)->capture_default_str();
+  conv->get_option("--pass")->description("forward, backward (both gradients), dgrad or wgrad");
+  add_conv_options(*conv, options->conv);
 }
 
 void add_attention(CLI::App& kernel, Context& context, const Options& options) {

@@ -66,6 +66,7 @@ void add_scale(CLI::App& app, Context& context) {
   add_output_options(*command, options->output, {"text", "json", "csv"});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
+  add_conv_pass(*conv, options->conv);
   command->footer(
       "\nExamples:\n"
       "  rooftile scale resnet50 --batch 64 --gpu v100-pcie-32gb --set lanes=2,dram_bw=1.5\n"

@@ -92,6 +92,7 @@ void add_traffic(CLI::App& app, Context& context) {
   add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
+  add_conv_pass(*conv, options->conv);
   command->footer(
       "\nExamples:\n"
       "  rooftile traffic conv --n 64 --c 256 --h 14 --w 14 --k 256 --r 3 --s 3 --pad 1 --gpu "

@@ -11,10 +11,14 @@ std::string text_of(const GemmShape& s) {
   return s.batch == 1 ? fmt::format("{}x{}x{}", s.m, s.n, s.k)
                       : fmt::format("{}x{}x{}x{}", s.batch, s.m, s.n, s.k);
 }
+/// "2", or "2x1" where height and width differ.
+std::string pair_text(std::int64_t height, std::int64_t width) {
+  return height == width ? std::to_string(height) : fmt::format("{}x{}", height, width);
+}
 std::string text_of(const ConvShape& s) {
   std::string text = fmt::format("{}x{}x{}x{} k{} {}x{}", s.n, s.c, s.h, s.w, s.k, s.r, s.s);
-  if (s.stride_h != 1 || s.stride_w != 1) text += fmt::format(" s{}", s.stride_h);
-  if (s.dilation_h != 1 || s.dilation_w != 1) text += fmt::format(" d{}", s.dilation_h);
+  if (s.stride_h != 1 || s.stride_w != 1) text += " s" + pair_text(s.stride_h, s.stride_w);
+  if (s.dilation_h != 1 || s.dilation_w != 1) text += " d" + pair_text(s.dilation_h, s.dilation_w);
   if (s.groups != 1) text += fmt::format(" g{}", s.groups);
   return text;
 }
