@@ -83,6 +83,13 @@ struct Misses {
   double a = 0, b = 0;
 };
 
+/// Quantile of Gamma(ways) / ways at a normal z, after Wilson and Hilferty.
+double capacity_quantile(std::int64_t ways, double z) {
+  const double v = 1.0 / (9.0 * real(ways));
+  const double root = 1.0 - v + z * std::sqrt(v);
+  return root * root * root;
+}
+
 std::int64_t chunk_count(const ImplicitGemm& g, const CacheMachine& machine,
                          const OperandTiles& tiles, double capacity) {
   const double wave = real(machine.wave());
@@ -143,13 +150,14 @@ void model_dram(const ImplicitGemm& problem, const CacheMachine& machine, ReadTr
   }
   const double b_once = real(g.tiles_n()) * slices;
   t.a.dram = t.b.dram = 0;
-  constexpr std::array kQuartiles{-1.15, -0.32, 0.32, 1.15};  // of a normal distribution
-  for (const double z : kQuartiles) {
-    const double capacity = l2 / (1.0 + z / std::sqrt(real(machine.l2_ways)));
+  // Middles of eighths of a normal distribution.
+  constexpr std::array kEighths{-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534};
+  for (const double z : kEighths) {
+    const double capacity = l2 * capacity_quantile(machine.l2_ways, z);
     const Misses misses = block_lru_misses(g, machine, tiles, capacity);
     const double b_again = std::max(0.0, misses.b - b_once);
-    t.a.dram += misses.a * scale * tiles.a.sectors / kQuartiles.size();
-    t.b.dram += (misses.b - b_again + b_again * scale) * tiles.b.sectors / kQuartiles.size();
+    t.a.dram += misses.a * scale * tiles.a.sectors / kEighths.size();
+    t.b.dram += (misses.b - b_again + b_again * scale) * tiles.b.sectors / kEighths.size();
   }
 }
 

@@ -6,19 +6,25 @@
 
 namespace rooftile::traffic {
 
-SectoredCache::SectoredCache(std::int64_t bytes, std::int64_t ways)
+SectoredCache::SectoredCache(std::int64_t bytes, std::int64_t ways, SetHash hash)
     : sets_(std::max<std::int64_t>(1, bytes / kLineBytes / ways)),
       ways_(ways),
+      hash_(hash),
       tags_(static_cast<std::size_t>(sets_ * ways), -1),
       valid_(static_cast<std::size_t>(sets_ * ways), 0) {
 }
 
-// Multiplicative (Fibonacci) hash: with a plain modulo the power-of-two pitch of filters would
-// collide in few sets.
 std::int64_t SectoredCache::set_of(std::int64_t line) const {
-  constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
-  return static_cast<std::int64_t>(((static_cast<std::uint64_t>(line) * kGolden) >> 20U) %
-                                   static_cast<std::uint64_t>(sets_));
+  auto x = static_cast<std::uint64_t>(line);
+  switch (hash_) {
+    case SetHash::Multiply: x = (x * 0x9E3779B97F4A7C15ULL) >> 20U; break;  // Fibonacci
+    case SetHash::Mix:  // the finalizer of SplitMix64
+      x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+      x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+      x ^= x >> 31U;
+      break;
+  }
+  return static_cast<std::int64_t>(x % static_cast<std::uint64_t>(sets_));
 }
 
 void SectoredCache::clear() {
@@ -75,8 +81,8 @@ class Simulation {
       : problem_(problem),
         machine_(machine),
         l1_(static_cast<std::size_t>(machine.sm_count),
-            SectoredCache(machine.l1_bytes, machine.l1_ways)),
-        l2_(machine.l2_bytes, machine.l2_ways) {}
+            SectoredCache(machine.l1_bytes, machine.l1_ways, SetHash::Multiply)),
+        l2_(machine.l2_bytes, machine.l2_ways, SetHash::Mix) {}
 
   /// One main-loop iteration of the CTAs [first, first + count).
   void run_iteration(std::int64_t first, std::int64_t count, std::int64_t iteration) {

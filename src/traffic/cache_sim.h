@@ -17,9 +17,17 @@
 
 namespace rooftile::traffic {
 
+/// How a line finds its set. A plain modulo would let the power-of-two pitch of filters collide in
+/// few sets.
+enum class SetHash : std::uint8_t {
+  Multiply,  ///< L1, as in the reference table: equal steps of the address are equal steps of the
+             ///< index, so that rows of some pitches crowd
+  Mix        ///< L2, whose slices hash whole addresses: sets fill like a Poisson variable
+};
+
 class SectoredCache {
  public:
-  SectoredCache(std::int64_t bytes, std::int64_t ways);
+  SectoredCache(std::int64_t bytes, std::int64_t ways, SetHash hash);
   /// The mask of the requested sectors that miss; they are filled.
   std::uint32_t access(std::int64_t line, std::uint32_t sectors);
   void clear();
@@ -27,6 +35,7 @@ class SectoredCache {
  private:
   [[nodiscard]] std::int64_t set_of(std::int64_t line) const;
   std::int64_t sets_, ways_;
+  SetHash hash_;
   std::vector<std::int64_t> tags_;
   std::vector<std::uint8_t> valid_;
 };

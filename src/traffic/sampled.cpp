@@ -162,7 +162,7 @@ struct SlotSectors {
 class SlotReplay {
  public:
   SlotReplay(const ImplicitGemm& g, const CacheMachine& machine)
-      : g_(g), machine_(machine), cache_(machine.l1_bytes, machine.l1_ways) {}
+      : g_(g), machine_(machine), cache_(machine.l1_bytes, machine.l1_ways, SetHash::Multiply) {}
 
   void clear() { cache_.clear(); }
 

@@ -15,14 +15,14 @@ std::int64_t sectors_of(const std::vector<LineRequest>& requests) {
 }
 
 TEST(SectoredCache, FillsSectorsNotLines) {
-  SectoredCache cache(4 * kLineBytes, 4);  // one set
+  SectoredCache cache(4 * kLineBytes, 4, SetHash::Mix);  // one set
   EXPECT_EQ(cache.access(7, 0b0011), 0b0011U);
   EXPECT_EQ(cache.access(7, 0b0110), 0b0100U) << "sector 1 is there, sector 2 is not";
   EXPECT_EQ(cache.access(7, 0b0111), 0U);
 }
 
 TEST(SectoredCache, EvictsTheLeastRecentlyUsedLine) {
-  SectoredCache cache(2 * kLineBytes, 2);
+  SectoredCache cache(2 * kLineBytes, 2, SetHash::Multiply);
   cache.access(1, 1);
   cache.access(2, 1);
   cache.access(1, 1);  // 2 is now the oldest
@@ -31,6 +31,19 @@ TEST(SectoredCache, EvictsTheLeastRecentlyUsedLine) {
   EXPECT_EQ(cache.access(2, 1), 1U);
   cache.clear();
   EXPECT_EQ(cache.access(1, 1), 1U);
+}
+
+// 4096 lines in half of 512 sets x 16 ways, at pitches of whole, Fibonacci and power-of-two numbers
+// of lines: sets hold 8 on average, and P(more than 16) of a Poisson variable is
+// 0.4 %, so hardly anything is evicted.
+TEST(SectoredCache, MixedSetsFillEvenlyForAnyPitch) {
+  for (const std::int64_t pitch : {1, 64, 89, 1024, 4096, 6765, 10946}) {
+    SectoredCache cache(512 * 16 * kLineBytes, 16, SetHash::Mix);
+    for (std::int64_t i = 0; i < 4096; ++i) cache.access(i * pitch, 1);
+    int missed = 0;
+    for (std::int64_t i = 0; i < 4096; ++i) missed += cache.access(i * pitch, 1) != 0 ? 1 : 0;
+    EXPECT_LT(missed, 160) << pitch;
+  }
 }
 
 TEST(ImplicitGemm, ForwardShapesAndTiles) {
