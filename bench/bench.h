@@ -68,6 +68,18 @@ inline std::optional<double> number_from(const std::string& command) {
   return parse_double(trim(output));
 }
 
+/// The best rate of two runs of a Python statement over `megabytes`; nothing where it cannot run.
+inline std::optional<Rival> python_rival(const std::string& name, const std::string& setup,
+                                         const std::string& statement, double megabytes) {
+  const auto seconds =
+      number_from(fmt::format("/usr/bin/env PATH=/usr/bin:$PATH python3 -c \"import timeit; "
+                              "print(min(timeit.repeat(setup='{}', stmt='{}', number=1, "
+                              "repeat=2)))\"",
+                              setup, statement));
+  if (!seconds) return std::nullopt;
+  return Rival{.name = name, .value = megabytes / *seconds};
+}
+
 inline std::string format_value(double value, const std::string& unit) {
   if (unit.empty() || unit.front() == '/') return fmt::format("{}{}", format_count(value), unit);
   if (value >= 100) return fmt::format("{:.0f} {}", value, unit);

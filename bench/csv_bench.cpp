@@ -58,17 +58,6 @@ Result<double> sum_numbers(const std::string& path) {
   }
 }
 
-/// MB/s of a Python snippet over the file, best of two.
-std::optional<rooftile::bench::Rival> python(const std::string& name, const std::string& setup,
-                                             const std::string& statement, double megabytes) {
-  const auto seconds = rooftile::bench::number_from(
-      fmt::format("/usr/bin/env PATH=/usr/bin:$PATH python3 -c \"import timeit; "
-                  "print(min(timeit.repeat(setup='{}', stmt='{}', number=1, repeat=2)))\"",
-                  setup, statement));
-  if (!seconds) return std::nullopt;
-  return rooftile::bench::Rival{.name = name, .value = megabytes / *seconds};
-}
-
 }  // namespace
 
 int main() {
@@ -89,12 +78,12 @@ int main() {
     fmt::print(stderr, "csv_bench: the generated file could not be read\n");
     return 1;
   }
-  const auto csv_module =
-      python("Python csv", "import csv",
-             fmt::format("sum(map(len, csv.reader(open(\\\"{}\\\", newline=\\\"\\\"))))", path),
-             megabytes);
-  const auto pandas = python("pandas", "import pandas",
-                             fmt::format("pandas.read_csv(\\\"{}\\\")", path), megabytes);
+  const auto csv_module = bench::python_rival(
+      "Python csv", "import csv",
+      fmt::format("sum(map(len, csv.reader(open(\\\"{}\\\", newline=\\\"\\\"))))", path),
+      megabytes);
+  const auto pandas = bench::python_rival(
+      "pandas", "import pandas", fmt::format("pandas.read_csv(\\\"{}\\\")", path), megabytes);
   return bench::print({{.what = "CSV into fields",
                         .unit = "MB/s",
                         .ours = fields,

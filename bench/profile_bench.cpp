@@ -106,17 +106,6 @@ std::string trace() {
   return text + "  {\"ph\": \"M\", \"name\": \"end\"}]}\n";
 }
 
-/// MB/s of a Python snippet over the file.
-std::optional<rooftile::bench::Rival> python(const std::string& name, const std::string& setup,
-                                             const std::string& statement, double megabytes) {
-  const auto seconds = rooftile::bench::number_from(
-      fmt::format("/usr/bin/env PATH=/usr/bin:$PATH python3 -c \"import timeit; "
-                  "print(timeit.timeit(setup='{}', stmt='{}', number=1))\"",
-                  setup, statement));
-  if (!seconds) return std::nullopt;
-  return rooftile::bench::Rival{.name = name, .value = megabytes / *seconds};
-}
-
 }  // namespace
 
 int main() {
@@ -133,12 +122,12 @@ int main() {
     const double seconds = bench::best_seconds(
         3, [&] { failed |= !rooftile::profile::import_file(path).has_value(); });
     if (failed) fmt::print(stderr, "profile_bench: {} could not be imported\n", what);
-    rows.push_back(
-        {.what = what,
-         .unit = "MB/s",
-         .ours = failed ? 0.0 : megabytes / seconds,
-         .rival = python(rival, setup, fmt::format(fmt::runtime(statement), path), megabytes),
-         .target = target});
+    rows.push_back({.what = what,
+                    .unit = "MB/s",
+                    .ours = failed ? 0.0 : megabytes / seconds,
+                    .rival = bench::python_rival(
+                        rival, setup, fmt::format(fmt::runtime(statement), path), megabytes),
+                    .target = target});
   };
   measure("Nsight Compute, long table", long_table(), "pandas", "import pandas",
           "pandas.read_csv(\\\"{}\\\", skiprows=1)", kTargetMbPerSecond);

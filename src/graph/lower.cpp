@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/lower.h"
 
+#include <array>
 #include <utility>
 
 #include "graph/eager.h"
@@ -55,7 +56,17 @@ class Lowering {
     scratch_.clear();
   }
 
-  std::vector<LoweredKernel> finish() && { return std::move(kernels_); }
+  std::vector<LoweredKernel> finish() && {
+    std::array<Bytes, 4> cold{};  // indexed by Phase
+    const auto of_phase = [&cold](const LoweredKernel& kernel) -> Bytes& {
+      return cold[static_cast<std::size_t>(kernel.phase)];
+    };
+    for (const LoweredKernel& kernel : kernels_) {
+      of_phase(kernel) += kernel.work.cold * static_cast<double>(kernel.count);
+    }
+    for (LoweredKernel& kernel : kernels_) kernel.work.cold_pass = of_phase(kernel);
+    return std::move(kernels_);
+  }
 
  private:
   void forward(const Block& block, Phase phase) {

@@ -59,6 +59,12 @@ DType attention_compute(const Precision& p) {
   return p.matrix_compute == DType::Tf32 ? DType::Tf32 : p.storage;
 }
 
+/// The share of the keys and values that earlier steps wrote: all but the new queries'.
+double cached_part(const AttentionShape& s) {
+  return s.keys > s.queries ? 1.0 - static_cast<double>(s.queries) / static_cast<double>(s.keys)
+                            : 0.0;
+}
+
 }  // namespace
 
 Saved FusedAttention::saved(const LowerContext&) const {
@@ -77,7 +83,8 @@ void FusedAttention::forward(const LowerContext& context, KernelList& kernels) c
                      .shape = shape,
                      .flops = attention_flops(shape),
                      .read = bytes.query + bytes.key_value,
-                     .written = bytes.query});
+                     .written = bytes.query,
+                     .cold = cached_part(shape) * bytes.key_value});
 }
 
 void FusedAttention::backward(const LowerContext& context, KernelList& kernels) const {

@@ -33,7 +33,8 @@ KernelWork conv_kernel(const Precision& p, ConvShape shape, ConvPass pass, std::
           .shape = shape,
           .flops = Flops::from_base(2.0 * macs),
           .read = bytes_of(read, p.matrix_storage) + bytes_of(bias, p.storage),
-          .written = bytes_of(written, p.storage)};
+          .written = bytes_of(written, p.storage),
+          .cold = bytes_of(pass == ConvPass::FilterGradient ? 0 : filter, p.matrix_storage)};
 }
 
 /// `size + 2 pad` covers the dilated filter; also keeps the products in p() and q() small.

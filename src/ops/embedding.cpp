@@ -28,6 +28,7 @@ void Embedding::forward(const LowerContext& context, KernelList& kernels) const 
                                       // Repeated tokens hit the cache: at most the whole table.
                                       .read = std::min(rows, entries) * width,
                                       .written = rows * width});
+  work.cold = work.read;
   work.read += bytes_of(rows, DType::Int64);
   kernels.push_back(work);
 }

@@ -87,6 +87,11 @@ struct KernelWork {
   Flops flops;
   Bytes read;     ///< compulsory
   Bytes written;  ///< compulsory
+  /// The part of the bytes that was last touched in another pass over the model (weights, a KV
+  /// cache), and all such bytes of this pass, which compete for the cache until then. A kernel
+  /// that stands alone has none: repeated, it may find everything in the cache.
+  Bytes cold = {};
+  Bytes cold_pass = {};
 
   [[nodiscard]] Bytes bytes() const { return read + written; }
   bool operator==(const KernelWork&) const = default;

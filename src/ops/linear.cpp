@@ -12,12 +12,14 @@ Status Linear::check() const {
 void Linear::forward(const LowerContext& context, KernelList& kernels) const {
   kernels.push_back(
       gemm_kernel(context.precision, kName, {.batch = 1, .m = rows, .n = out, .k = in}, bias));
+  kernels.back().cold = bytes_of(in * out, context.precision.matrix_storage);
 }
 
 void Linear::backward(const LowerContext& context, KernelList& kernels) const {
   if (context.input_gradient) {
     kernels.push_back(
         gemm_kernel(context.precision, kName, {.batch = 1, .m = rows, .n = in, .k = out}, false));
+    kernels.back().cold = bytes_of(in * out, context.precision.matrix_storage);
   }
   kernels.push_back(
       gemm_kernel(context.precision, kName, {.batch = 1, .m = out, .n = in, .k = rows}, false));

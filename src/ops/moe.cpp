@@ -104,6 +104,7 @@ void ExpertLinear::forward(const LowerContext& context, KernelList& kernels) con
   work.read = bytes_of(slots * in + touched() * in * out, p.matrix_storage) +
               bytes_of(bias ? touched() * out : 0, p.storage);
   work.written = bytes_of(slots * out, p.storage);
+  work.cold = bytes_of(touched() * in * out, p.matrix_storage);
   kernels.push_back(std::move(work));
 }
 
@@ -112,6 +113,7 @@ void ExpertLinear::backward(const LowerContext& context, KernelList& kernels) co
   KernelWork data = expert_kernel(p, *this, {.batch = touched(), .m = rows(), .n = in, .k = out});
   data.read = bytes_of(slots * out + touched() * in * out, p.matrix_storage);
   data.written = bytes_of(slots * in, p.storage);
+  data.cold = bytes_of(touched() * in * out, p.matrix_storage);
   kernels.push_back(std::move(data));
   KernelWork weight = expert_kernel(p, *this, {.batch = touched(), .m = out, .n = in, .k = rows()});
   weight.read = bytes_of(slots * (in + out), p.matrix_storage);

@@ -99,12 +99,14 @@ KernelWork gemm_kernel(const Precision& precision, std::string_view op, const Ge
 }
 
 KernelWork gradient_add(const Precision& precision, std::int64_t elements) {
-  return vector_kernel(precision, {.op = "add",
-                                   .kind = KernelClass::Pointwise,
-                                   .shape = {.rows = 1, .columns = elements},
-                                   .flop_per_element = 1.0,
-                                   .read = 2 * elements,
-                                   .written = elements});
+  KernelWork work = vector_kernel(precision, {.op = "add",
+                                              .kind = KernelClass::Pointwise,
+                                              .shape = {.rows = 1, .columns = elements},
+                                              .flop_per_element = 1.0,
+                                              .read = 2 * elements,
+                                              .written = elements});
+  work.cold = bytes_of(2 * elements, precision.storage);  // the stored one, read and written
+  return work;
 }
 
 RowShape rows_of(const Shape& shape) {

@@ -61,6 +61,9 @@ std::string bar(double fraction, int width) {
 std::string shorten(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);
   if (width <= 2) return std::string(text.substr(0, width));
+  // "layers/mlp.down_proj" -> "mlp.down_proj" where that is enough
+  const std::string_view last = text.substr(text.rfind('/') + 1);
+  if (!last.empty() && last.size() <= width) return std::string(last);
   const std::size_t tail = (width - 2) * 2 / 3;  // the end of a name says more than its beginning
   const std::size_t head = width - 2 - tail;
   return std::string(text.substr(0, head)) + ".." + std::string(text.substr(text.size() - tail));

@@ -10,8 +10,12 @@ namespace rooftile::traffic {
 
 namespace {
 
-Bytes avoidable(Bytes bytes, const hardware::GpuSpec& gpu) {
-  return min(bytes, gpu.l2.size.value_or(Bytes{}));
+/// What the L2 may still hold: anything that an earlier kernel of the pass has touched, and of the
+/// bytes that every pass touches once as much as the L2 can hold of all of them, evenly spread.
+Bytes avoidable(const ops::KernelWork& work, const hardware::GpuSpec& gpu) {
+  const Bytes l2 = gpu.l2.size.value_or(Bytes{});
+  const double kept = work.cold_pass > l2 ? l2 / work.cold_pass : 1.0;
+  return min(work.bytes() - work.cold * (1.0 - kept), l2);
 }
 
 ReadBytes read_bytes(const ops::KernelWork& work, const tile::TilePlan& plan,
@@ -37,7 +41,7 @@ Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu) {
           .l2 = work.bytes(),
           .dram_read = work.read,
           .dram_written = work.written,
-          .dram_avoidable = avoidable(work.bytes(), gpu)};
+          .dram_avoidable = avoidable(work, gpu)};
 }
 
 Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
@@ -55,7 +59,7 @@ Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
           .l2 = l2 + work.written + partial,
           .dram_read = max(Bytes::from_base(read.dram), work.read) + partial,
           .dram_written = work.written + partial,
-          .dram_avoidable = avoidable(work.bytes(), gpu)};
+          .dram_avoidable = avoidable(work, gpu)};
 }
 
 }  // namespace rooftile::traffic

@@ -18,8 +18,9 @@ struct Traffic {
   Bytes l2;
   Bytes dram_read;
   Bytes dram_written;
-  /// The part of the DRAM traffic that a large enough L2 could have kept from the kernel before:
-  /// min(compulsory, L2 size). A lower bound on time must not count it.
+  /// The part of the DRAM traffic that the L2 could have kept from kernels before: at most its
+  /// size, and of a model's weights no more than the share of them that fits it. A lower bound on
+  /// time must not count it.
   Bytes dram_avoidable;
 
   [[nodiscard]] Bytes dram() const { return dram_read + dram_written; }
