@@ -39,7 +39,8 @@ std::string Table::render(int width, int indent) const {
   const auto line = [&](const auto& cell_of) {
     std::string row(static_cast<std::size_t>(indent), ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const std::string cell = shorten(cell_of(c), widths[c]);
+      const std::string cell =
+          columns_[c].path ? shorten_path(cell_of(c), widths[c]) : shorten(cell_of(c), widths[c]);
       if (c > 0) row.append(kGap, ' ');
       row += columns_[c].align == Align::Right ? fmt::format("{:>{}}", cell, widths[c])
                                                : fmt::format("{:<{}}", cell, widths[c]);
@@ -61,12 +62,19 @@ std::string bar(double fraction, int width) {
 std::string shorten(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);
   if (width <= 2) return std::string(text.substr(0, width));
-  // "layers/mlp.down_proj" -> "mlp.down_proj" where that is enough
-  const std::string_view last = text.substr(text.rfind('/') + 1);
-  if (!last.empty() && last.size() <= width) return std::string(last);
   const std::size_t tail = (width - 2) * 2 / 3;  // the end of a name says more than its beginning
   const std::size_t head = width - 2 - tail;
   return std::string(text.substr(0, head)) + ".." + std::string(text.substr(text.size() - tail));
+}
+
+std::string shorten_path(std::string_view text, std::size_t width) {
+  std::string_view rest = text;
+  while (rest.size() > width) {
+    const std::size_t end = rest.find_first_of("/.");
+    if (end + 1 >= rest.size() || end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  return shorten(rest, width);
 }
 
 std::string bold(std::string_view text, bool on) {

@@ -16,6 +16,7 @@ struct Column {
   std::string title;
   Align align = Align::Left;
   bool shrink = false;  ///< give way (cut with "..") when the table is too wide
+  bool path = false;    ///< parts of a name give way first: "layers/attn.q_proj", "q_proj"
 };
 
 class Table {
@@ -36,6 +37,9 @@ std::string bar(double fraction, int width);
 
 /// Cuts the middle of a long name: "transformer..c_attn".
 std::string shorten(std::string_view text, std::size_t width);
+/// A long name loses leading parts as far as needed ("layers/attn.q_proj", "attn.q_proj",
+/// "q_proj"), then its middle.
+std::string shorten_path(std::string_view text, std::size_t width);
 
 /// ANSI styles; plain text when `on` is false.
 std::string bold(std::string_view text, bool on);

@@ -105,7 +105,7 @@ std::string operators(const Report& report, const TextOptions& options) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return report.operators[a].latency_ms > report.operators[b].latency_ms;
   });
-  Table table({{.title = "operator", .shrink = true},
+  Table table({{.title = "operator", .shrink = true, .path = true},
                {.title = "kernel"},
                {.title = "shape", .shrink = true},
                {.title = "n", .align = Align::Right},

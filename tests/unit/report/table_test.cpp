@@ -35,5 +35,13 @@ TEST(Table, CsvFieldsAreQuotedWhenNeeded) {
   EXPECT_EQ(csv_field("plain"), "plain");
 }
 
+TEST(Shorten, PathsLoseTheirFoldersFirst) {
+  EXPECT_EQ(shorten_path("layers/attn.q_proj", 18), "layers/attn.q_proj");
+  EXPECT_EQ(shorten_path("layers/attn.q_proj", 17), "attn.q_proj");
+  EXPECT_EQ(shorten_path("layers/attn.q_proj", 8), "q_proj");
+  EXPECT_EQ(shorten_path("layers/attn.down_projection", 12), "down..ection");
+  EXPECT_EQ(shorten_path("layers/", 5), "l..s/");
+}
+
 }  // namespace
 }  // namespace rooftile::report
