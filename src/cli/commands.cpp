@@ -49,7 +49,12 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::App* sub : app.get_subcommands())
     hint = "see rooftile " + sub->get_name() + " --help";
   // CLI11 ends "The following argument was not expected: --bacth" with the word itself.
-  const std::string word = message.substr(message.rfind(' ') + 1);
+  std::string word = message.substr(message.rfind(' ') + 1);
+  const std::vector<std::string> unknown = app.remaining();
+  if (app.get_subcommands().empty() && !unknown.empty()) {
+    word = unknown.front();
+    message = fmt::format("unknown command \"{}\"", printable(word));
+  }
   if (const auto near = nearest(word, names))
     hint = "did you mean \"" + std::string(*near) + "\"? " + hint;
   std::fputs(
