@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table that sorts by any column and shows the first rows of a long list.
+
+import type { ComponentChild } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+
+export interface Column<T> {
+  title: string;
+  value: (row: T) => number | string | null; // what is sorted by
+  show?: (row: T) => ComponentChild;
+  hint?: (row: T) => string;
+  left?: boolean;
+}
+
+interface Props<T> {
+  columns: Column<T>[];
+  rows: T[];
+  id: string;
+  start?: number; // column that the rows are sorted by at first, descending; none: as given
+  picked?: (row: T) => boolean;
+  onPick?: (row: T) => void;
+}
+
+const FIRST_ROWS = 100;
+
+function compare(a: number | string | null, b: number | string | null): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a).localeCompare(String(b), 'en');
+}
+
+export function Table<T>({ columns, rows, id, start, picked, onPick }: Props<T>) {
+  const [sort, setSort] = useState<{ column: number; down: boolean } | null>(
+    start === undefined ? null : { column: start, down: true },
+  );
+  const [all, setAll] = useState(false);
+  const sorted = useMemo(() => {
+    const column = sort ? columns[sort.column] : undefined;
+    if (!sort || !column) return rows;
+    const sign = sort.down ? -1 : 1;
+    return [...rows].sort((a, b) => sign * compare(column.value(a), column.value(b)));
+  }, [rows, sort, columns]);
+  const shown = all ? sorted : sorted.slice(0, FIRST_ROWS);
+  const choose = (column: number) =>
+    setSort({ column, down: sort?.column === column ? !sort.down : !columns[column]?.left });
+  return (
+    <div class="table-box">
+      <table id={id}>
+        <thead>
+          <tr>
+            {columns.map((column, i) => (
+              <th
+                class={column.left ? 'left' : ''}
+                aria-sort={sort?.column !== i ? 'none' : sort.down ? 'descending' : 'ascending'}
+              >
+                <button type="button" onClick={() => choose(i)}>
+                  {column.title}
+                  <span aria-hidden="true">{sort?.column !== i ? '' : sort.down ? ' ▼' : ' ▲'}</span>
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr class={picked?.(row) ? 'picked' : ''} onClick={() => onPick?.(row)}>
+              {columns.map((column) => (
+                <td class={column.left ? 'left' : ''} title={column.hint?.(row)}>
+                  {column.show ? column.show(row) : String(column.value(row) ?? '-')}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {shown.length < sorted.length && (
+        <button type="button" class="more" onClick={() => setAll(true)}>
+          show all {sorted.length} rows
+        </button>
+      )}
+    </div>
+  );
+}

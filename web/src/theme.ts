@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Colours that stay apart for colour-blind readers (Okabe and Ito), lighter on a dark page. Shape
+// says the same as colour: triangle L1, diamond L2, circle DRAM.
+
+export interface Theme {
+  text: string;
+  muted: string;
+  grid: string;
+  minor: string;
+  background: string;
+  roof: string;
+  accent: string;
+  level: Record<string, string>;
+  line: string[];
+}
+
+const LIGHT: Theme = {
+  text: '#1c1e21',
+  muted: '#5d636b',
+  grid: '#dfe2e6',
+  minor: '#f1f2f4',
+  background: '#ffffff',
+  roof: '#3b4046',
+  accent: '#b0007a',
+  level: { l1: '#56b4e9', l2: '#0072b2', dram: '#d55e00' },
+  line: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#b8860b', '#6f6f6f', '#1c1e21'],
+};
+
+const DARK: Theme = {
+  text: '#e8eaed',
+  muted: '#a2a9b1',
+  grid: '#343a41',
+  minor: '#25292e',
+  background: '#17191c',
+  roof: '#c3c8ce',
+  accent: '#ff7ccf',
+  level: { l1: '#9bd7ff', l2: '#3d9be9', dram: '#ff8a3d' },
+  line: ['#3d9be9', '#ff8a3d', '#2fc79a', '#eba6cd', '#9bd7ff', '#e6c14d', '#a2a9b1', '#e8eaed'],
+};
+
+export function theme(dark: boolean): Theme {
+  return dark ? DARK : LIGHT;
+}
+
+export const SYMBOLS: Record<string, string> = {
+  l1: 'triangle',
+  l2: 'diamond',
+  dram: 'circle',
+};

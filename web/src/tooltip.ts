@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What hovering over a marker shows. Built from DOM nodes with text, never from markup: kernel names
+// come from files and may hold anything.
+
+import { count, levelName, optional, percent, si, time } from './format';
+import { type Kernel, LEVELS, type Roofline } from './types';
+
+type Row = [string, string];
+
+export function kernelRows(kernel: Kernel, roofline: Roofline): Row[] {
+  const unit = roofline.gflops_unit.startsWith('2') ? 'GiFLOP/s' : 'GFLOP/s';
+  const rows: Row[] = [
+    ['time', `${time(kernel.time_ms)}, ${percent(kernel.time_fraction)} of all`],
+    ['launches', count(kernel.launches)],
+    ['rate', kernel.gflops === null ? '-' : `${optional(kernel.gflops)} ${unit}`],
+    ['intensity', LEVELS.map((l) => `${levelName(l)} ${optional(kernel.intensity[l])}`).join(' · ')],
+    ['of roof', percent(kernel.fraction_of_roof)],
+    ['limiter', limiterText(kernel)],
+  ];
+  if (roofline.phases.length > 1) rows.splice(1, 0, ['phase', kernel.phase]);
+  if (kernel.predicted) {
+    const p = kernel.predicted;
+    rows.push(['predicted', `${time(p.time_ms)} (${time(p.low_ms)} to ${time(p.high_ms)})`]);
+    const bytes = LEVELS.map((l) => `${levelName(l)} ${p.bytes[l] === null ? '-' : si(p.bytes[l]!, 'B')}`);
+    rows.push(['predicted traffic', bytes.join(' · ')]);
+    rows.push(['matched', `${p.match} ${p.shape}`]);
+  }
+  if (!kernel.flops_complete) rows.push(['note', 'a FLOP counter is missing: a lower bound']);
+  return rows;
+}
+
+export function limiterText(kernel: Kernel): string {
+  if (!kernel.limiter) return '-';
+  const roof = kernel.limiter === 'compute' ? (kernel.compute_roof ?? 'compute') : levelName(kernel.limiter);
+  return kernel.launch_bound ? `${roof}, launch-bound` : roof;
+}
+
+export function tooltip(roofline: Roofline) {
+  return (item: { data?: { kernel?: number }; seriesName?: string }): HTMLElement | string => {
+    const kernel = roofline.kernels[item.data?.kernel ?? -1];
+    if (!kernel) return '';
+    const box = document.createElement('div');
+    box.className = 'tip';
+    const title = document.createElement('strong');
+    title.textContent = kernel.name.length > 400 ? `${kernel.name.slice(0, 400)} ...` : kernel.name;
+    box.append(title);
+    const list = document.createElement('dl');
+    for (const [name, value] of kernelRows(kernel, roofline)) {
+      const dt = document.createElement('dt');
+      dt.textContent = name;
+      const dd = document.createElement('dd');
+      dd.textContent = value;
+      list.append(dt, dd);
+    }
+    box.append(list);
+    return box;
+  };
+}
