@@ -31,6 +31,7 @@ struct OperatorReport {
   std::string limiter;  ///< compute | l1 | l2 | dram | launch
   TrafficBytes traffic;
   double flops = 0;
+  std::string rate;       ///< the compute roof it runs under: "fp32", "bf16_tensor"
   std::string algorithm;  ///< of a convolution where the predictor chose one: "winograd_fused"
   std::string tile;
   double waves = 0;

@@ -34,10 +34,10 @@ std::string arithmetic(latency::Limiter limiter, const latency::Job& job,
 }
 
 report::KernelReport explain(const graph::LoweredKernel& kernel, const latency::Job& job,
-                             const latency::Estimate& estimate, const hardware::GpuSpec& gpu) {
+                             const latency::Estimate& estimate, const hardware::Machine& machine) {
   report::KernelReport report;
-  report.row = report::make_operator({.kernel = kernel, .estimate = estimate});
-  const traffic::Traffic least = traffic::compulsory(job.work, gpu);
+  report.row = report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
+  const traffic::Traffic least = traffic::compulsory(job.work, machine.gpu);
   const latency::BoundTerms terms = latency::bound_terms(job.work, least, job.roof);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto limiter = static_cast<latency::Limiter>(i);
@@ -97,7 +97,7 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
         .name = work.op,
         .phase = backward ? graph::Phase::Backward : graph::Phase::Forward,
         .work = work};
-    reports.push_back(explain(lowered, job, predictor->estimate(job, machine), machine.gpu));
+    reports.push_back(explain(lowered, job, predictor->estimate(job, machine), machine));
     reports.back().gpu_name = machine.gpu.name;
     reports.back().predictor = predictor->name();
   }

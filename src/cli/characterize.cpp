@@ -13,6 +13,8 @@
 #include "core/text.h"
 #include "hardware/ceilings.h"
 #include "hardware/load.h"
+#include "report/machine_curves.h"
+#include "report/page.h"
 #include "rooftile/version.h"
 
 namespace rooftile::cli {
@@ -27,6 +29,7 @@ struct CharacterizeArguments {
   std::vector<std::string> dtypes, patterns;
   std::string max_working_set;
   std::string samples_file, ert_file, from_ert, checkpoint;
+  std::string plot_file, from_samples, machine_file;
   Output output;
 };
 
@@ -63,6 +66,30 @@ void attach_gpu(const Context& context, hardware::Ceilings& ceilings) {
   if (const auto gpu = hardware::load_gpu(*catalog, ceilings.device)) ceilings.gpu = gpu->id;
 }
 
+Status write_plot(const std::string& file, const std::vector<characterize::Sample>& samples,
+                  const hardware::Ceilings* ceilings) {
+  const report::MachineCurves curves = report::machine_curves(samples, ceilings);
+  if (curves.bandwidth.empty() && curves.rate.empty()) {
+    return bad_input(file, "there are no curves to draw: each needs two measurements");
+  }
+  return write_file_atomic(file, file.ends_with(".html") ? report::machine_to_html(curves)
+                                                         : report::machine_curves_to_svg(curves));
+}
+
+/// Draws what an earlier run measured.
+Status plot_samples(const CharacterizeArguments& a) {
+  if (a.plot_file.empty()) {
+    return usage_error("--from-samples needs --plot", "--plot curves.svg, or curves.html");
+  }
+  ROOFTILE_TRY(const std::string text, read_file(a.from_samples));
+  ROOFTILE_TRY(const auto file, characterize::read_samples(text, a.from_samples));
+  std::optional<hardware::Ceilings> ceilings;
+  if (!a.machine_file.empty()) {
+    ROOFTILE_TRY(ceilings, hardware::load_ceilings(a.machine_file));
+  }
+  return write_plot(a.plot_file, file.samples, ceilings ? &*ceilings : nullptr);
+}
+
 Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ceilings,
                     const std::string& text, const std::vector<characterize::Sample>& samples) {
   const std::string csv = characterize::write_samples({.fingerprint = "final", .samples = samples});
@@ -70,6 +97,7 @@ Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ce
   if (!a.ert_file.empty()) {
     ROOFTILE_CHECK(write_file_atomic(a.ert_file, characterize::write_ert_json(ceilings)));
   }
+  if (!a.plot_file.empty()) ROOFTILE_CHECK(write_plot(a.plot_file, samples, &ceilings));
   const std::string json = hardware::to_json(ceilings);
   if (!a.output.file.empty()) {
     // A file is for the program, what is seen is for people: -o writes the machine file.
@@ -163,6 +191,10 @@ Status measure(const Context& context, CharacterizeArguments a,
 
 Status run_characterize(const Context& context, CharacterizeArguments a) {
   if (!a.from_ert.empty()) return import_ert(a);
+  if (!a.plot_file.empty() && !a.plot_file.ends_with(".svg") && !a.plot_file.ends_with(".html")) {
+    return usage_error(fmt::format("--plot {} is neither .svg nor .html", a.plot_file));
+  }
+  if (!a.from_samples.empty()) return plot_samples(a);
   if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
   if (a.threads > 0) a.backend.threads = a.threads;
   if (!characterize::mpi::started_by_mpi()) return measure(context, std::move(a), nullptr);
@@ -217,6 +249,12 @@ void add_characterize(CLI::App& app, Context& context) {
   command->add_flag("--no-resume", a->no_resume, "neither read nor write a checkpoint");
   command->add_option("--samples", a->samples_file,
                       "write all measurements as CSV, for plots over working set and intensity");
+  command->add_option("--plot", a->plot_file,
+                      "draw bandwidth over working set and FLOP/s over intensity: .svg or .html");
+  command->add_option("--from-samples", a->from_samples,
+                      "measure nothing: --plot the file that --samples wrote");
+  command->add_option("--machine", a->machine_file,
+                      "with --from-samples: ceilings to draw, the machine file of that run");
   command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does");
   command->add_option("--from-ert", a->from_ert,
                       "measure nothing: turn ERT's roofline.json into a machine file");

@@ -80,10 +80,21 @@ Result<Catalog> Context::catalog() const {
 void add_output_options(CLI::App& command, Output& output,
                         const std::vector<std::string>& formats) {
   output.format = formats.front();
+  output.formats = formats;
   command.add_option("--format", output.format, "how to write the result")
       ->check(CLI::IsMember(formats))
+      ->each([&output](const std::string&) { output.chosen = true; })
       ->capture_default_str();
   command.add_option("-o,--output", output.file, "write to this file instead of stdout");
+}
+
+std::string format_of(const Output& output) {
+  if (output.chosen) return output.format;
+  const std::size_t dot = output.file.rfind('.');
+  const std::string ending = dot == std::string::npos ? "" : output.file.substr(dot + 1);
+  const auto& formats = output.formats;
+  return std::find(formats.begin(), formats.end(), ending) != formats.end() ? ending
+                                                                            : output.format;
 }
 
 Status emit(const Output& output, const std::string& text) {

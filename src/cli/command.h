@@ -26,11 +26,16 @@ struct Context {
 /// Where and how a command writes its result.
 struct Output {
   std::string format = "text";
-  std::string file;  ///< empty: stdout
+  std::string file;                  ///< empty: stdout
+  std::vector<std::string> formats;  ///< that the command offers
+  bool chosen = false;               ///< --format was given
 };
 
 /// Adds --format (one of `formats`, the first is the default) and -o/--output.
 void add_output_options(CLI::App& command, Output& output, const std::vector<std::string>& formats);
+
+/// The format asked for; without --format the one that the name of the file ends in ("chart.html").
+std::string format_of(const Output& output);
 
 /// Writes the finished text to output.file (atomically) or to stdout.
 Status emit(const Output& output, const std::string& text);

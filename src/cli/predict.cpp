@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "app/predict.h"
+#include "app/predicted_chart.h"
 #include "cli/commands.h"
 #include "cli/request_options.h"
+#include "report/page.h"
 #include "report/views.h"
 
 namespace rooftile::cli {
@@ -21,10 +23,15 @@ struct PredictOptions {
 Status run_predict(const PredictOptions& options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const Report report, app::predict(options.request, catalog));
-  if (options.output.format == "json") return emit(options.output, report::to_json(report));
-  if (options.output.format == "csv") return emit(options.output, report::to_csv(report));
-  if (options.output.format == "trace")
-    return emit(options.output, report::to_chrome_trace(report));
+  const Output& output = options.output;
+  const std::string format = format_of(output);
+  if (format == "json") return emit(output, report::to_json(report));
+  if (format == "csv") return emit(output, report::to_csv(report));
+  if (format == "trace") return emit(output, report::to_chrome_trace(report));
+  if (format == "html") {
+    ROOFTILE_TRY(const roofline::Chart chart, app::predicted_chart(report, catalog));
+    return emit(output, report::predict_to_html(report, chart));
+  }
   const Terminal screen = terminal();
   return emit(options.output,
               report::to_text(report, {.color = screen.color && options.output.file.empty(),
@@ -41,12 +48,13 @@ void add_predict(CLI::App& app, Context& context) {
   command->add_option("--gpu", options->request.gpu, "catalogue name (rooftile gpus) or JSON file")
       ->required();
   command->add_option("--top", options->top, "operators in the text table")->capture_default_str();
-  add_output_options(*command, options->output, {"text", "json", "csv", "trace"});
+  add_output_options(*command, options->output, {"text", "json", "csv", "html", "trace"});
   command->footer(
       "\nExamples:\n"
       "  rooftile predict gpt2-large --gpu h100-sxm --phase train --batch 4 --seq 1024\n"
       "  rooftile predict llama3-8b --gpu l4 --phase decode --context 4096 --dtype bf16\n"
       "  rooftile predict ./config.json --gpu ./my_gpu.json --format json | jq .latency\n"
+      "  rooftile predict gpt2-large --gpu h100-sxm -o step.html\n"
       "  rooftile predict resnet50 --gpu v100-sxm2-16gb --batch 64 --format trace -o "
       "step.trace.json\n");
   command->callback([options, &context] {

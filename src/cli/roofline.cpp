@@ -5,6 +5,7 @@
 
 #include "app/roofline.h"
 #include "cli/commands.h"
+#include "report/page.h"
 #include "report/roofline_view.h"
 
 namespace rooftile::cli {
@@ -26,8 +27,18 @@ Status run_roofline(RooflineOptions options, const Context& context) {
   options.request.nersc = options.compat == "nersc";
   ROOFTILE_TRY(const roofline::Chart chart, app::roofline(options.request, catalog));
   const Output& output = options.output;
-  if (output.format == "json") return emit(output, report::roofline_to_json(chart));
-  if (output.format == "csv") return emit(output, report::roofline_to_csv(chart));
+  const std::string format = format_of(output);
+  if (format == "json") return emit(output, report::roofline_to_json(chart));
+  if (format == "csv") return emit(output, report::roofline_to_csv(chart));
+  if (format == "html") {
+    return emit(output, report::roofline_to_html(chart, options.time_based
+                                                            ? report::ChartView::TimeBased
+                                                            : report::ChartView::Hierarchical));
+  }
+  if (format == "svg") {
+    return emit(output, options.time_based ? report::roofline_times_to_svg(chart)
+                                           : report::roofline_to_svg(chart));
+  }
   const Terminal screen = terminal();
   const report::TextOptions text{
       .color = screen.color && output.file.empty(), .width = screen.width, .top = options.top};
@@ -66,7 +77,7 @@ void add_roofline(CLI::App& app, Context& context) {
   command->add_option("--top", options->top, "kernels in the text report")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_output_options(*command, options->output, {"text", "json", "csv", "svg", "html"});
   command->footer(
       "\nReads Nsight Compute (CSV, text, logs), nvprof, rocprof, rocprofv3, rocprof-compute,\n"
       "Kineto traces (also .gz), LIKWID and ERT; the format is recognised.\n"
@@ -74,6 +85,7 @@ void add_roofline(CLI::App& app, Context& context) {
       "  rooftile roofline profile.csv\n"
       "  rooftile roofline out.* --gpu v100-sxm2-16gb --format json\n"
       "  rooftile roofline forward=fw.csv backward=bw.csv --group-by phase\n"
+      "  rooftile roofline profile.csv -o chart.html\n"
       "  rooftile roofline O0=o0.csv O1=o1.csv --compare\n");
   command->callback([options, &context] {
     run_command(context, [&] { return run_roofline(*options, context); });

@@ -43,13 +43,10 @@ Status run_traffic(TrafficOptions& options, bool one_layer, const Context& conte
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto report,
                app::traffic(options.request, catalog, progress_bar("simulating")));
-  if (options.output.format == "svg" || options.output.file.ends_with(".svg")) {
-    return emit(options.output, report::traffic_to_svg(report));
-  }
-  if (options.output.format == "json") {
-    return emit(options.output, report::traffic_to_json(report));
-  }
-  if (options.output.format == "csv") return emit(options.output, report::traffic_to_csv(report));
+  const std::string format = format_of(options.output);
+  if (format == "svg") return emit(options.output, report::traffic_to_svg(report));
+  if (format == "json") return emit(options.output, report::traffic_to_json(report));
+  if (format == "csv") return emit(options.output, report::traffic_to_csv(report));
   const Terminal screen = terminal();
   return emit(options.output,
               report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),

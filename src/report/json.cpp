@@ -79,6 +79,7 @@ ordered_json operator_json(const OperatorReport& op) {
       {"bound_ms", op.bound_ms},
       {"limiter", op.limiter},
       {"flops", op.flops},
+      {"rate", op.rate},
       {"traffic_bytes", {{"l1", op.traffic.l1}, {"l2", op.traffic.l2}, {"dram", op.traffic.dram}}},
       {"tile", op.tile},
       {"waves", op.waves},

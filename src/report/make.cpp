@@ -49,10 +49,12 @@ std::vector<std::string> make_warnings(const Report& report, const aggregate::St
 
 }  // namespace
 
-OperatorReport make_operator(const aggregate::OperatorEstimate& op) {
+OperatorReport make_operator(const aggregate::OperatorEstimate& op,
+                             const hardware::Machine& machine) {
   const auto launches = static_cast<double>(op.kernel.count);
   const latency::Estimate& estimate = op.estimate;
   const ops::KernelWork& work = op.kernel.work;
+  const auto pipe = machine.best_pipe(work.compute, work.matrix);
   return {.name = op.kernel.name,
           .op = work.op,
           .phase = std::string(graph::name_of(op.kernel.phase)),
@@ -68,6 +70,7 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op) {
                       .l2 = (estimate.traffic.l2 * launches).base(),
                       .dram = (estimate.traffic.dram() * launches).base()},
           .flops = (work.flops * launches).base(),
+          .rate = pipe ? name_of(hardware::RateKey{work.compute, *pipe}) : std::string(),
           .algorithm = std::string(estimate.algorithm),
           .tile = estimate.plan.label(),
           .waves = estimate.plan.waves(),
@@ -102,7 +105,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
     report.limiter_share.emplace(name_of(limiter), step.of(limiter) / step.total);
   }
   report.memory = make_memory(memory, machine.gpu);
-  for (const auto& op : step.operators) report.operators.push_back(make_operator(op));
+  for (const auto& op : step.operators) report.operators.push_back(make_operator(op, machine));
   report.warnings = make_warnings(report, step);
   return report;
 }

@@ -13,7 +13,8 @@
 
 namespace rooftile::report {
 
-OperatorReport make_operator(const aggregate::OperatorEstimate& op);
+OperatorReport make_operator(const aggregate::OperatorEstimate& op,
+                             const hardware::Machine& machine);
 
 Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
             const aggregate::StepEstimate& step, const aggregate::MemoryEstimate& memory);

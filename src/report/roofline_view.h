@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `rooftile roofline` as text, JSON and CSV. All views are pure functions of the Chart.
+// `rooftile roofline` as text, JSON, CSV and SVG (page.h: HTML). All views are pure functions of
+// the Chart.
 //
 //   GFLOP/s
 //     1e5 |                     ------------------------------  fp16_tensor 106 TFLOP/s
@@ -23,6 +24,11 @@ std::string roofline_times_to_text(const roofline::Chart& chart, const TextOptio
 std::string roofline_to_json(const roofline::Chart& chart);
 /// One row per roof and per kernel: everything that a plot needs.
 std::string roofline_to_csv(const roofline::Chart& chart);
+
+/// For papers: hierarchical chart with the longest kernels listed below.
+std::string roofline_to_svg(const roofline::Chart& chart);
+/// The time-based chart at DRAM [arXiv 2009.04598].
+std::string roofline_times_to_svg(const roofline::Chart& chart);
 
 /// The terminal chart alone; at most `width` columns.
 std::string roofline_plot(const roofline::Chart& chart, int width);

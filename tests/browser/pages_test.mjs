@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: node pages_test.mjs ROOFTILE SOURCE_DIR [SCREENSHOT_DIR]
+// Makes pages with the program, opens them in headless Chromium and uses them as a reader would:
+// hover, filter, search, sort, save. Exits with 77 (skipped) when there is no browser.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [rooftile, source, screenshots] = process.argv.slice(2).map((path) => resolve(path));
+
+function skip(reason) {
+  console.log(`skipped: ${reason}`);
+  process.exit(77);
+}
+
+const library = join(source, 'web/node_modules/playwright-core/index.mjs');
+if (!existsSync(library)) skip('no playwright-core; ./x web installs it');
+const browserPath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
+  (path) => path && existsSync(path),
+);
+if (!browserPath) skip('no Chromium; install the package chromium or set CHROMIUM');
+const { chromium } = await import(pathToFileURL(library).href);
+
+const folder = mkdtempSync(join(tmpdir(), 'rooftile-pages-'));
+const path = (name) => join(folder, name);
+const run = (...args) => execFileSync(rooftile, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+
+// A profile with many kernels, one of them with a name that tries to leave the page.
+const EVIL = '</script><script>window.broken = true</script><img src=x onerror="window.broken=1">&amp;"quoted"';
+function profile() {
+  const header =
+    '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"';
+  const lines = [header];
+  for (let i = 0; i < 60; ++i) {
+    const name = i === 0 ? EVIL : i % 10 === 9 ? `void copy_${i}<float>(float*)` : `void gemm_${i}<float>(float*)`;
+    const flops = i % 10 === 9 ? 0 : 1e6 * (i + 1);
+    const values = [
+      ['gpu__time_duration.sum', 'nsecond', 1000000 / (i + 1)],
+      ['sm__sass_thread_inst_executed_op_fadd_pred_on.sum', 'inst', flops],
+      ['sm__sass_thread_inst_executed_op_fmul_pred_on.sum', 'inst', 0],
+      ['sm__sass_thread_inst_executed_op_ffma_pred_on.sum', 'inst', flops],
+      ['l1tex__t_bytes.sum', 'byte', 4e6],
+      ['lts__t_bytes.sum', 'byte', 2e6],
+      ['dram__bytes.sum', 'byte', 1e6],
+    ];
+    for (const [metric, unit, value] of values) {
+      const fields = [i, 1, 'app', 'host', name, 1, 7, '(128, 1, 1)', '(80, 1, 1)', 0, '7.0', 'Command line profiler metrics', metric, unit, value];
+      lines.push(fields.map((f) => `"${String(f).replaceAll('"', '""')}"`).join(','));
+    }
+  }
+  return lines.join('\n') + '\n';
+}
+
+const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-gpu'] });
+
+async function open(name, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options });
+  const problems = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) problems.push(`asks the network for ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(path(name)).href);
+  await page.waitForSelector('table');
+  return { page, problems };
+}
+
+async function shoot(page, name) {
+  if (screenshots) await page.screenshot({ path: join(screenshots, name), fullPage: true });
+}
+
+const rows = (page) => page.locator('#kernels tbody tr').count();
+const shown = async (page) => Number(/^\d+/.exec(await page.locator('#shown').innerText())?.[0]);
+
+/** Moves over the chart in a grid until a tooltip shows. */
+async function hover(page) {
+  const box = await page.locator('.chart canvas').first().boundingBox();
+  for (let y = 30; y < box.height - 60; y += 9) {
+    for (let x = 90; x < box.width - 30; x += 13) {
+      await page.mouse.move(box.x + x, box.y + y);
+      const tip = page.locator('.tip');
+      if ((await tip.count()) > 0 && (await tip.first().isVisible())) return tip.first().innerText();
+    }
+  }
+  return '';
+}
+
+async function save(page, button) {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.locator('.controls').first().getByRole('button', { name: button, exact: true }).click(),
+  ]);
+  return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+}
+
+async function testRoofline() {
+  writeFileSync(path('profile.csv'), profile());
+  run('roofline', 'profile.csv', '--gpu', 'v100-sxm2-16gb', '-o', 'chart.html');
+  const { page, problems } = await open('chart.html');
+  assert.equal(await page.evaluate(() => window.broken), undefined, 'a kernel name became markup');
+  assert.equal(await rows(page), 60);
+  assert.equal(await shown(page), 60);
+  assert.equal(await page.locator('#kernels tbody td').first().getAttribute('title'), EVIL);
+  await shoot(page, 'light.png');
+
+  const tip = await hover(page);
+  for (const word of ['intensity', 'of roof', 'limiter', 'void gemm_']) {
+    assert.ok(tip.includes(word) || tip.includes('</script>'), `tooltip lacks "${word}": ${tip}`);
+  }
+
+  await page.fill('#search', 'copy');
+  assert.equal(await rows(page), 6, 'search: copy_9, copy_19, ... copy_59');
+  await page.fill('#search', 'no such kernel');
+  assert.equal(await shown(page), 0);
+  assert.ok(await page.locator('.empty').isVisible());
+  await page.fill('#search', '');
+
+  // The first kernel takes 1 / H(60) = 21.4 % of the time, so it alone makes the top 20 %.
+  await page.locator('#share').fill('20');
+  assert.equal(await shown(page), 1);
+  await page.locator('#share').fill('100');
+
+  await page.getByRole('button', { name: 'fp32', exact: true }).click();
+  assert.equal(await shown(page), 6, 'without fp32 the kernels without FLOPs are left');
+  await page.getByRole('button', { name: 'fp32', exact: true }).click();
+
+  const first = () => page.locator('#kernels tbody tr td').first().innerText();
+  const before = await first();
+  await page.locator('#kernels th').filter({ hasText: 'time' }).getByRole('button').click();
+  await page.locator('#kernels th').filter({ hasText: 'time' }).getByRole('button').click();
+  assert.notEqual(await first(), before, 'the shortest kernel comes first');
+
+  await page.locator('#kernels tbody tr').nth(3).click();
+  assert.ok(await page.locator('#details').isVisible());
+  await page.getByRole('button', { name: 'time-based' }).click();
+  await shoot(page, 'time.png');
+  await page.getByRole('button', { name: 'roofline', exact: true }).click();
+
+  const csv = await save(page, 'CSV');
+  assert.equal(csv.content.toString().trim().split('\n').length, 61);
+  assert.equal(JSON.parse((await save(page, 'JSON')).content).kernels.length, 60);
+  const svg = (await save(page, 'SVG')).content.toString();
+  assert.ok(svg.startsWith('<svg') && svg.includes('fp32'), 'SVG with named roofs');
+  const png = (await save(page, 'PNG')).content;
+  assert.equal(png.subarray(1, 4).toString(), 'PNG');
+
+  const dark = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await dark();
+  await page.click('#theme');
+  assert.notEqual(await dark(), light);
+  await shoot(page, 'dark.png');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+async function testNarrow() {
+  const { page, problems } = await open('chart.html', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(width <= 390, `the page is ${width} pixels wide in a window of 390`);
+  await shoot(page, 'narrow.png');
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  assert.ok(!(await page.locator('.controls').first().isVisible()), 'paper has no buttons');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+async function testPredict() {
+  run('predict', 'gpt2', '--gpu', 't4', '--phase', 'train', '--batch', '2', '--seq', '128', '-o', 'step.html');
+  const { page, problems } = await open('step.html');
+  const text = await page.locator('#page').innerText();
+  for (const word of ['step', 'bound', 'weights', 'Operators', 'fits']) assert.ok(text.includes(word), word);
+  assert.ok((await page.locator('#operators tbody tr').count()) > 20);
+  assert.ok((await hover(page)).includes('intensity'));
+  await shoot(page, 'predict.png');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+async function testMachine() {
+  // docs/format/samples.md; the last four columns are derived and not read.
+  const lines = [
+    'rooftile-samples,1,00ff',
+    'pattern,dtype,pipe,working_set_bytes,flops_per_element,pass_bytes,pass_flops,pass_steps,passes,repetitions,fast_s,low_s,high_s,confidence,minimum_s,median_s,maximum_s,spread,converged,bytes_per_s,flop_per_s,flop_per_byte,s_per_step',
+  ];
+  const sample = (pattern, set, flops) => {
+    const work = (set / 16) * flops;
+    lines.push(`${pattern},fp64,vector,${set},${flops},${set},${work},0,10,12,1e-7,1e-7,2e-7,0.9,1e-7,1e-7,3e-7,0.1,1,0,0,0,`);
+  };
+  for (const set of [8192, 65536, 1048576]) sample('load', set, 0);
+  for (const flops of [1, 4, 16]) sample('update', 8192, flops);
+  writeFileSync(path('samples.csv'), lines.join('\n') + '\n');
+  run('characterize', '--from-samples', 'samples.csv', '--plot', 'machine.html');
+  const { page, problems } = await open('machine.html');
+  assert.ok(await page.locator('#bandwidth canvas').first().isVisible());
+  assert.ok(await page.locator('#rate canvas').first().isVisible());
+  await shoot(page, 'machine.png');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+try {
+  for (const test of [testRoofline, testNarrow, testPredict, testMachine]) {
+    await test();
+    console.log(`ok ${test.name}`);
+  }
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}
