@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "report/svg.h"
 #include "report/table.h"
 #include "report/traffic_view.h"
 
@@ -19,7 +20,7 @@ namespace rooftile::report {
 
 namespace {
 
-constexpr double kLeft = 210, kPlot = 520, kRight = 190, kTop = 84, kRow = 34, kBottom = 46;
+constexpr double kLeft = 210, kPlot = 520, kRight = 190, kTop = 104, kRow = 34, kBottom = 46;
 
 struct Style {
   std::string_view name, color;
@@ -34,20 +35,6 @@ constexpr std::array<Style, 7> kBottlenecks{{{"compute", "#009e73"},
                                              {"latency", "#cc79a7"},
                                              {"launch", "#b8a000"}}};
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string_view color_of(std::string_view bottleneck) {
   for (const Style& style : kBottlenecks) {
     if (style.name == bottleneck) return style.color;
@@ -56,7 +43,7 @@ std::string_view color_of(std::string_view bottleneck) {
 }
 
 /// Decades of bytes that the axis spans.
-struct LogAxis {
+struct ByteAxis {
   double low = 3, high = 9;  ///< powers of ten
   [[nodiscard]] double x(double bytes) const {
     const double position = (std::log10(std::max(bytes, 1.0)) - low) / (high - low);
@@ -64,7 +51,7 @@ struct LogAxis {
   }
 };
 
-LogAxis axis_of(const TrafficReport& report) {
+ByteAxis axis_of(const TrafficReport& report) {
   double least = 1e18;
   double most = 1;
   for (const LayerTraffic& layer : report.layers) {
@@ -72,23 +59,24 @@ LogAxis axis_of(const TrafficReport& report) {
     least = std::min({least, layer.read.l1, layer.read.l2, dram});
     most = std::max({most, layer.read.l1, layer.read.l2, dram});
   }
-  LogAxis axis{.low = std::floor(std::log10(std::max(1.0, least))),
-               .high = std::ceil(std::log10(most))};
+  ByteAxis axis{.low = std::floor(std::log10(std::max(1.0, least))),
+                .high = std::ceil(std::log10(most))};
   if (axis.low >= std::log10(std::max(1.0, least)) - 0.05) axis.low -= 1;  // no bar of length 0
   axis.high = std::max(axis.high, axis.low + 1);
   return axis;
 }
 
-std::string grid(const LogAxis& axis, double height) {
+std::string grid(const ByteAxis& axis, double height) {
   std::string svg;
   for (double decade = axis.low; decade <= axis.high; decade += 1) {
     const double x = kLeft + kPlot * (decade - axis.low) / (axis.high - axis.low);
     svg += fmt::format(
         R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" stroke="#dddddd"/>)"
         R"(<text x="{0:.1f}" y="{3:.1f}" text-anchor="middle" fill="#555555">{4}</text>)"
+        R"(<text x="{0:.1f}" y="{5:.1f}" text-anchor="middle" fill="#555555">{4}</text>)"
         "\n",
         x, kTop - 4, height - kBottom, height - kBottom + 18,
-        format_bytes(Bytes::from_base(std::pow(10.0, decade)), 1));
+        format_bytes(Bytes::from_base(std::pow(10.0, decade)), 1), kTop - 12);
   }
   return svg;
 }
@@ -110,16 +98,16 @@ std::string legend() {
   return svg;
 }
 
-std::string row(const LayerTraffic& layer, const LogAxis& axis, double y) {
+std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
   const std::array<double, 3> bytes{layer.read.l1, layer.read.l2,
                                     layer.read.dram + layer.dram_written};
   std::string svg = fmt::format(R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
-                                kLeft - 8, y + 15, escaped(shorten(layer.name, 30)));
+                                kLeft - 8, y + 15, markup_escaped(shorten(layer.name, 30)));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="8" fill="{}">)"
                        R"(<title>{} {}: {}</title></rect>)",
                        kLeft, y + static_cast<double>(i) * 9, axis.x(bytes[i]) - kLeft,
-                       kLevels[i].color, escaped(layer.name), kLevels[i].name,
+                       kLevels[i].color, markup_escaped(layer.name), kLevels[i].name,
                        format_bytes(Bytes::from_base(bytes[i])));
   }
   svg += fmt::format(
@@ -144,9 +132,9 @@ std::string traffic_to_svg(const TrafficReport& report) {
       R"(<rect width="100%" height="100%" fill="white"/>)"
       R"(<text x="16" y="28" font-size="17" font-weight="bold">Traffic of {2} on {3}</text>)"
       "\n",
-      width, height, escaped(report.model_name.empty() ? "one layer" : report.model_name),
-      escaped(report.gpu_name));
-  const LogAxis axis = axis_of(report);
+      width, height, markup_escaped(report.model_name.empty() ? "one layer" : report.model_name),
+      markup_escaped(report.gpu_name));
+  const ByteAxis axis = axis_of(report);
   svg += legend();
   svg += grid(axis, height);
   double y = kTop;
