@@ -88,6 +88,13 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
   ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
 
   ROOFTILE_TRY(const ops::KernelList works, works_of(op, request.pass, *dtype));
+  for (const ops::KernelWork& work : works) {
+    if (!work.matrix && work.dtype != *dtype) {
+      return usage_error(fmt::format("{} does not run in {}", work.op, name_of(*dtype)),
+                         fmt::format("{} is a format of matrix products; choose --dtype {}",
+                                     name_of(*dtype), name_of(work.dtype)));
+    }
+  }
   const bool backward = request.pass != "forward";
   std::vector<report::KernelReport> reports;
   for (const ops::KernelWork& work : works) {
@@ -98,6 +105,8 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
         .phase = backward ? graph::Phase::Backward : graph::Phase::Forward,
         .work = work};
     reports.push_back(explain(lowered, job, predictor->estimate(job, machine), machine));
+    job.setting = latency::Setting::InStream;
+    reports.back().in_stream_ms = to_ms(predictor->estimate(job, machine).time);
     reports.back().gpu_name = machine.gpu.name;
     reports.back().predictor = predictor->name();
   }

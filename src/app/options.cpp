@@ -58,6 +58,11 @@ Result<StepOptions> parse_step_options(const Request& request) {
     options.import.context = *request.context;
   }
   const bool train = options.import.step == graph::Step::Train;
+  const DType dtype = options.import.dtype;
+  if (train && (dtype == DType::Int8 || dtype == DType::Fp4)) {
+    return unsupported({}, fmt::format("training in {} is not modelled", name_of(dtype)),
+                       "train in fp32, tf32, fp16, bf16 or fp8_e4m3");
+  }
   options.lower.mode = train ? graph::Mode::Train : graph::Mode::Infer;
 
   ROOFTILE_CHECK(check_word("--optimizer", request.optimizer, kOptimizers));

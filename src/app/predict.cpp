@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/predict.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "aggregate/memory.h"
@@ -15,11 +17,34 @@
 
 namespace rooftile::app {
 
+namespace {
+
+/// Options that a model cannot follow are errors: an image decides its own number of tokens.
+Status check_applies(const Request& request, const graph::Graph& graph) {
+  const bool decode = graph.step == graph::Step::Decode;  // there --seq sets the context
+  if (request.sequence && !decode && *request.sequence != graph.sequence) {
+    return usage_error(
+        fmt::format("--seq {} does not apply to {}", *request.sequence, graph.name),
+        graph.sequence == 1
+            ? "its input has no tokens; remove --seq"
+            : fmt::format("it always works on {} tokens; remove --seq", graph.sequence));
+  }
+  if (request.attention != "eager" && graph.family == "cnn") {
+    return usage_error(
+        fmt::format("--attention {} does not apply to {}", request.attention, graph.name),
+        "it has no attention; remove --attention");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Report> predict_with(const Request& request, const Catalog& catalog,
                             const latency::Predictor& predictor) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
   ROOFTILE_TRY(auto graph, graph::import_model(catalog, request.model, options.import));
+  ROOFTILE_CHECK(check_applies(request, graph));
   if (options.fuse) graph = graph::fuse(graph);
 
   std::vector<aggregate::OperatorEstimate> operators;
@@ -34,6 +59,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   Request resolved = request;
   resolved.predictor = predictor.name();
   if (graph.family != "cnn") resolved.sequence = graph.sequence;
+  if (graph.step == graph::Step::Decode) resolved.context = graph.context;
   return report::make(resolved, graph, machine, step, memory);
 }
 

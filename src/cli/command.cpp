@@ -98,7 +98,7 @@ std::string format_of(const Output& output) {
 }
 
 Status emit(const Output& output, const std::string& text) {
-  if (!output.file.empty()) return write_file_atomic(output.file, text);
+  if (!output.file.empty() && output.file != "-") return write_file_atomic(output.file, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return bad_input("<stdout>", "cannot be written");
   }

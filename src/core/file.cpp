@@ -82,13 +82,16 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   return content;
 }
 
-Status write_file_atomic(const std::string& path, std::string_view content) {
-  const std::string temporary = fmt::format("{}.tmp{}", path, ::getpid());
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    return bad_input(path, fmt::format("cannot be written: {}", reason(errno)),
-                     "check that the folder exists and is writable");
-  }
+namespace {
+
+tl::unexpected<Error> cannot_write(const std::string& path, int number) {
+  return bad_input(
+      path, fmt::format("cannot be written: {}", reason(number)),
+      number == ENOENT || number == EACCES ? "check that the folder exists and is writable" : "");
+}
+
+/// Writes everything, syncs and closes; the number of the first error, or 0.
+int write_and_close(int descriptor, std::string_view content) {
   int failure = 0;
   while (!content.empty() && failure == 0) {
     const ssize_t put = ::write(descriptor, content.data(), content.size());
@@ -98,12 +101,45 @@ Status write_file_atomic(const std::string& path, std::string_view content) {
       failure = errno;
     }
   }
-  if (failure == 0 && ::fsync(descriptor) != 0 && errno != EINVAL) failure = errno;
+  // Pipes and devices cannot be synced.
+  if (failure == 0 && ::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) {
+    failure = errno;
+  }
   if (::close(descriptor) != 0 && failure == 0) failure = errno;
-  if (failure == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) failure = errno;
+  return failure;
+}
+
+/// The name behind all symbolic links, so that renaming replaces the file and not a link to it.
+std::string behind_links(const std::string& path) {
+  std::error_code failure;
+  const std::filesystem::path real = std::filesystem::canonical(path, failure);
+  return failure ? path : real.string();
+}
+
+}  // namespace
+
+Status write_file_atomic(const std::string& path, std::string_view content) {
+  struct stat before{};
+  const bool exists = ::stat(path.c_str(), &before) == 0;
+  if (exists && !S_ISREG(before.st_mode)) {  // a device or a pipe is written to, never replaced
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return cannot_write(path, errno);
+    if (const int failure = write_and_close(descriptor, content))
+      return cannot_write(path, failure);
+    return {};
+  }
+  const std::string target = exists ? behind_links(path) : path;
+  const mode_t mode = exists ? before.st_mode & 07777 : 0644;
+  const std::string temporary = fmt::format("{}.tmp{}", target, ::getpid());
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (descriptor < 0) return cannot_write(path, errno);
+  int failure = exists && ::fchmod(descriptor, mode) != 0 ? errno : 0;
+  const int written = write_and_close(descriptor, content);
+  if (failure == 0) failure = written;
+  if (failure == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) failure = errno;
   if (failure == 0) return {};
   ::unlink(temporary.c_str());
-  return bad_input(path, fmt::format("cannot be written: {}", reason(failure)));
+  return cannot_write(path, failure);
 }
 
 }  // namespace rooftile

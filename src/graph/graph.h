@@ -62,6 +62,7 @@ struct Graph {
   DType dtype = DType::Fp32;
   std::int64_t batch = 1;
   std::int64_t sequence = 1;    ///< tokens per sequence that this step processes
+  std::int64_t context = 0;     ///< decode: tokens in the cache before the step
   std::int64_t parameters = 0;  ///< trainable parameters, tied ones once
   std::vector<Block> blocks;
   std::optional<KvCache> kv_cache;  ///< for decoders in prefill and decode

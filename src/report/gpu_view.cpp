@@ -52,28 +52,6 @@ std::string integer(const std::optional<std::int64_t>& value) {
   return value ? fmt::format("{}", *value) : std::string(kUnknown);
 }
 
-/// Words of `text` in lines of at most `width` columns, each indented.
-std::string wrapped(std::string_view text, int width, int indent) {
-  const auto room = static_cast<std::size_t>(std::max(20, width - indent));
-  const std::string margin(static_cast<std::size_t>(indent), ' ');
-  std::string out;
-  std::string line;
-  for (std::string_view word : split(text, ' ')) {
-    if (!line.empty() && line.size() + 1 + word.size() > room) {
-      out += margin + line + "\n";
-      line.clear();
-    }
-    while (word.size() > room) {  // a path longer than the line
-      out += margin + std::string(word.substr(0, room)) + "\n";
-      word.remove_prefix(room);
-    }
-    if (!line.empty()) line += ' ';
-    line += word;
-  }
-  if (!line.empty()) out += margin + line + "\n";
-  return out;
-}
-
 /// A list item: "  - text", continued under the text.
 std::string item(std::string_view text, int width) {
   std::string lines = wrapped(text, width, 4);
@@ -95,17 +73,19 @@ std::string headline(const GpuSpec& gpu, const GpuTextOptions& options) {
 }
 
 std::string compute_lines(const GpuSpec& gpu, int width) {
+  const std::string_view sm = gpu.vendor == hardware::Vendor::Amd ? "CU" : "SM";
   const auto mhz = [](Hertz clock) { return clock.base() / 1e6; };
   std::string clocks = fmt::format("boost {:g} MHz", mhz(gpu.clock.boost));
   if (gpu.clock.base) clocks = fmt::format("base {:g}, {}", mhz(*gpu.clock.base), clocks);
   if (gpu.clock.tensor && *gpu.clock.tensor != gpu.clock.boost)
     clocks += fmt::format(", tensor peaks at {:g} MHz", mhz(*gpu.clock.tensor));
   std::string text = wrapped(
-      fmt::format("{} SMs x {} FP32 lanes; {}", gpu.sm.count, gpu.sm.fp32_lanes, clocks), width, 2);
+      fmt::format("{} {}s x {} FP32 lanes; {}", gpu.sm.count, sm, gpu.sm.fp32_lanes, clocks), width,
+      2);
   text += wrapped(
-      fmt::format("per SM: {} threads, {} warps of {}, {} blocks, {} registers, {} KiB shared "
+      fmt::format("per {}: {} threads, {} warps of {}, {} blocks, {} registers, {} KiB shared "
                   "({} KiB per block)",
-                  integer(gpu.sm.max_threads), integer(gpu.sm.max_warps), gpu.sm.warp_size,
+                  sm, integer(gpu.sm.max_threads), integer(gpu.sm.max_warps), gpu.sm.warp_size,
                   integer(gpu.sm.max_blocks), integer(gpu.sm.registers),
                   scaled(gpu.sm.shared, kKiB), scaled(gpu.sm.shared_per_block, kKiB)),
       width, 2);

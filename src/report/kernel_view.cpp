@@ -24,16 +24,23 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
       text +=
           fmt::format("  time       {} or more (provenance: bound)\n", format_ms(row.latency_ms));
     } else {
-      text += fmt::format("  time       {}  (80 % interval {} to {}; {}{})\n",
+      text += fmt::format("  alone      {}  (80 % interval {} to {}; {}{})\n",
                           format_ms(row.latency_ms), format_ms(row.low_ms), format_ms(row.high_ms),
                           row.provenance, row.extrapolated ? ", extrapolated" : "");
+      text += fmt::format("  in a step  {}  (GPU time in a stream of kernels, no host)\n",
+                          format_ms(kernel.in_stream_ms));
     }
     text +=
         fmt::format("  work       {}, {} FLOP/byte\n", format_flops(Flops::from_base(row.flops)),
                     format_count(row.flops / std::max(1.0, row.traffic.dram)));
+    text += fmt::format("  traffic    {} from L1, {} from L2, {} from DRAM (this tile, modelled)\n",
+                        format_bytes(Bytes::from_base(row.traffic.l1)),
+                        format_bytes(Bytes::from_base(row.traffic.l2)),
+                        format_bytes(Bytes::from_base(row.traffic.dram)));
     text += fmt::format("  tile       {}, {:.2f} waves, wave factor {:.2f}\n", row.tile, row.waves,
                         row.wave_factor);
-    text += fmt::format("  bound      {}, limited by {}\n", format_ms(row.bound_ms), row.limiter);
+    text += fmt::format("  bound      {}, limited by {}; every byte moved once:\n",
+                        format_ms(row.bound_ms), row.limiter);
     for (const BoundTermReport& term : kernel.terms) {
       text += fmt::format("    {:<8} {:>10}  {}  {}\n", term.limiter, format_ms(term.ms),
                           bar(term.ms / row.bound_ms, 20), term.arithmetic);
@@ -53,6 +60,7 @@ std::string kernels_to_json(std::span<const KernelReport> kernels) {
     ordered_json row = operator_json(kernel.row);
     row["gpu"] = kernel.gpu_name;
     row["predictor"] = kernel.predictor;
+    row["in_stream_ms"] = kernel.in_stream_ms;
     row["bound_terms_ms"] = ordered_json::object();
     for (const BoundTermReport& term : kernel.terms) row["bound_terms_ms"][term.limiter] = term.ms;
     json["kernels"].push_back(std::move(row));

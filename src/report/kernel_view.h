@@ -22,7 +22,8 @@ struct BoundTermReport {
 struct KernelReport {
   std::string gpu_name;
   std::string predictor;
-  OperatorReport row;
+  OperatorReport row;                  ///< launched alone: the host's part included
+  double in_stream_ms = 0;             ///< of the GPU alone, as one of many kernels in a stream
   std::vector<BoundTermReport> terms;  ///< known levels only
   std::vector<std::string> unknown;    ///< levels whose bandwidth the GPU's file does not state
 };

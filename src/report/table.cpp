@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 
 #include "core/text.h"
 
@@ -20,10 +19,17 @@ std::string Table::render(int width, int indent) const {
     for (const auto& row : rows_) widest = std::max(widest, row[c].size());
     widths.push_back(widest);
   }
+  std::vector<bool> left_out(columns_.size(), false);
   const auto total = [&] {
-    return static_cast<std::size_t>(indent) + kGap * (columns_.size() - 1) +
-           std::accumulate(widths.begin(), widths.end(), std::size_t{0});
+    std::size_t sum = static_cast<std::size_t>(indent);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (!left_out[c]) sum += widths[c] + (c > 0 ? kGap : 0);
+    }
+    return sum;
   };
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].optional && total() > static_cast<std::size_t>(width)) left_out[c] = true;
+  }
   while (total() > static_cast<std::size_t>(width)) {  // the widest shrinkable column gives way
     std::size_t victim = columns_.size();
     for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -39,6 +45,7 @@ std::string Table::render(int width, int indent) const {
   const auto line = [&](const auto& cell_of) {
     std::string row(static_cast<std::size_t>(indent), ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (left_out[c]) continue;
       const std::string cell =
           columns_[c].path ? shorten_path(cell_of(c), widths[c]) : shorten(cell_of(c), widths[c]);
       if (c > 0) row.append(kGap, ' ');
@@ -77,6 +84,27 @@ std::string shorten_path(std::string_view text, std::size_t width) {
   return shorten(rest, width);
 }
 
+std::string wrapped(std::string_view text, int width, int indent) {
+  const auto room = static_cast<std::size_t>(std::max(20, width - indent));
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  std::string out;
+  std::string line;
+  for (std::string_view word : split(text, ' ')) {
+    if (!line.empty() && line.size() + 1 + word.size() > room) {
+      out += margin + line + "\n";
+      line.clear();
+    }
+    while (word.size() > room) {  // a path longer than the line
+      out += margin + std::string(word.substr(0, room)) + "\n";
+      word.remove_prefix(room);
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty()) out += margin + line + "\n";
+  return out;
+}
+
 std::string bold(std::string_view text, bool on) {
   return on ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
 }
@@ -88,7 +116,7 @@ std::string yellow(std::string_view text, bool on) {
 }
 
 std::string format_ms(double ms) {
-  if (ms >= 10000) return fmt::format("{:.2f} s", ms / 1000);
+  if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
   if (ms >= 100) return fmt::format("{:.1f} ms", ms);
   if (ms >= 1) return fmt::format("{:.2f} ms", ms);
   return fmt::format("{:.1f} us", ms * 1000);

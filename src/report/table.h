@@ -15,8 +15,9 @@ enum class Align : std::uint8_t { Left, Right };
 struct Column {
   std::string title;
   Align align = Align::Left;
-  bool shrink = false;  ///< give way (cut with "..") when the table is too wide
-  bool path = false;    ///< parts of a name give way first: "layers/attn.q_proj", "q_proj"
+  bool shrink = false;    ///< give way (cut with "..") when the table is too wide
+  bool optional = false;  ///< left out when the table is too wide, before anything is cut
+  bool path = false;      ///< parts of a name give way first: "layers/attn.q_proj", "q_proj"
 };
 
 class Table {
@@ -40,6 +41,9 @@ std::string shorten(std::string_view text, std::size_t width);
 /// A long name loses leading parts as far as needed ("layers/attn.q_proj", "attn.q_proj",
 /// "q_proj"), then its middle.
 std::string shorten_path(std::string_view text, std::size_t width);
+
+/// Words of `text` in lines of at most `width` columns, each indented.
+std::string wrapped(std::string_view text, int width, int indent);
 
 /// ANSI styles; plain text when `on` is false.
 std::string bold(std::string_view text, bool on);

@@ -29,12 +29,11 @@ std::string workload(const Report& report) {
 std::string step_line(const Report& report) {
   const LatencyReport& latency = report.latency;
   if (report.predictor == "bound") {
-    return fmt::format("{} or more (provenance: bound; roofs: {})", format_ms(latency.total_ms),
-                       report.roofs);
+    return fmt::format("{} or more (provenance: bound)", format_ms(latency.total_ms));
   }
-  return fmt::format("{}  (80 % interval {} to {}; bound {}; roofs: {})",
-                     format_ms(latency.total_ms), format_ms(latency.low_ms),
-                     format_ms(latency.high_ms), format_ms(report.bound_total_ms), report.roofs);
+  return fmt::format("{}  (80 % interval {} to {}; bound {})", format_ms(latency.total_ms),
+                     format_ms(latency.low_ms), format_ms(latency.high_ms),
+                     format_ms(report.bound_total_ms));
 }
 
 /// "  forward          146.1 ms   35.2 %  ##############"
@@ -83,6 +82,9 @@ std::string memory(const Report& report) {
   part("weights", memory.weights_bytes);
   part("gradients", memory.gradients_bytes);
   part("optimizer", memory.optimizer_bytes);
+  if (report.request.phase == "train" && memory.optimizer_bytes <= 0) {
+    parts.emplace_back("no optimizer state");
+  }
   part("activations", memory.activations_bytes);
   part("KV cache", memory.kv_cache_bytes);
   std::string text = fmt::format("  {}", format_bytes(Bytes::from_base(memory.total_bytes)));
@@ -90,7 +92,7 @@ std::string memory(const Report& report) {
     text += fmt::format(" of {}: {}", format_bytes(Bytes::from_base(*memory.capacity_bytes)),
                         memory.fits.value_or(false) ? "fits" : "DOES NOT FIT");
   }
-  return text + fmt::format("  ({})\n", fmt::join(parts, ", "));
+  return text + "\n" + wrapped(fmt::format("{}", fmt::join(parts, ", ")), 100, 4);
 }
 
 std::string_view short_phase(std::string_view phase) {
@@ -111,7 +113,7 @@ std::string operators(const Report& report, const TextOptions& options) {
                {.title = "n", .align = Align::Right},
                {.title = "time", .align = Align::Right},
                {.title = "share", .align = Align::Right},
-               {.title = ""},
+               {.title = "", .optional = true},
                {.title = "limiter"},
                {.title = "tile"},
                {.title = "waves", .align = Align::Right}});
@@ -144,7 +146,8 @@ std::string operators(const Report& report, const TextOptions& options) {
 std::string to_text(const Report& report, const TextOptions& options) {
   const bool color = options.color;
   std::string text = bold(workload(report), color) + "\n";
-  text += fmt::format("on {} with predictor {}\n\n", report.gpu_name, report.predictor);
+  text += fmt::format("on {}, roofs: {}, predictor: {}\n\n", report.gpu_name, report.roofs,
+                      report.predictor);
   text += fmt::format("{:<16} {}\n", "step", bold(step_line(report), color));
   text += phases(report);
   const double rate = report.flops / (report.latency.total_ms * 1e-3);
@@ -170,7 +173,7 @@ std::string compare_to_text(std::span<const Report> reports, const TextOptions& 
                {.title = "80 % interval", .align = Align::Right},
                {.title = "bound", .align = Align::Right},
                {.title = "speed", .align = Align::Right},
-               {.title = ""},
+               {.title = "", .optional = true},
                {.title = "limited by"},
                {.title = "memory", .align = Align::Right},
                {.title = "fits"}});
@@ -185,7 +188,7 @@ std::string compare_to_text(std::span<const Report> reports, const TextOptions& 
         std::max_element(report.limiter_share.begin(), report.limiter_share.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     const LatencyReport& latency = report.latency;
-    table.add({report.gpu_name, format_ms(latency.total_ms),
+    table.add({report.request.gpu, format_ms(latency.total_ms),
                latency.low_ms == latency.high_ms
                    ? "-"
                    : fmt::format("{} - {}", format_ms(latency.low_ms), format_ms(latency.high_ms)),

@@ -97,6 +97,7 @@ Result<Graph> import_gpt2(const HfReader& config, const ImportOptions& options) 
       config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
+  graph.context = t.keys - t.queries;
   graph.blocks.push_back(embedding_block(c, t));
   graph.blocks.push_back(layer_block(c, t, options.attention));
   graph.blocks.push_back(language_model_head(

@@ -366,6 +366,7 @@ Result<Graph> import_t5(const HfReader& config, const ImportOptions& options) {
                        config.root().where()));
   Graph graph;
   graph.sequence = t.queries;
+  graph.context = t.keys - t.queries;
   if (!decode) add_stack(graph, c, encoder, options.attention, false);
   add_stack(graph, c, decoder, options.attention, !decode);
   graph.blocks.push_back(language_model_head({.width = c.width,
