@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/roofline_predict.h"
 #include "core/text.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
@@ -276,6 +277,9 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
     if (isa.empty()) isa = named.profile.device.isa;
   }
   ROOFTILE_CHECK(suggest_gpus(catalog, isa, chart));
+  if (request.predict) {
+    ROOFTILE_CHECK(predict_kernels({.machine = machine, .step = request.step}, catalog, chart));
+  }
   chart.title = title + (device.empty() ? "" : " on " + device);
   return chart;
 }

@@ -10,6 +10,7 @@
 #include "core/catalog.h"
 #include "core/result.h"
 #include "roofline/chart.h"
+#include "rooftile/request.h"
 
 namespace rooftile::app {
 
@@ -20,6 +21,10 @@ struct RooflineRequest {
   std::vector<std::string> subtract;   ///< a run whose launches are taken off the first run
   std::string gpu;                     ///< catalogue name or file; empty: as the export says
   std::optional<std::string> machine;  ///< measured ceilings: machine JSON, ERT, bench table
+  bool predict = false;  ///< expected time and traffic of kernels whose shapes are known
+  /// With `predict`: the step that was profiled, to match kernels with; no model: shapes from
+  /// names.
+  Request step;
   bool group_by_phase = false;
   bool compare = false;
   /// The authors' post-processing: total cycles over the mean clock, inner join of the exports of a

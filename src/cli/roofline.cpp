@@ -24,6 +24,9 @@ Status run_roofline(RooflineOptions options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   if (!options.machine.empty()) options.request.machine = options.machine;
   options.request.group_by_phase = options.group_by == "phase";
+  if (!options.request.step.model.empty() && !options.request.predict) {
+    return usage_error("--model needs --predict");
+  }
   options.request.nersc = options.compat == "nersc";
   ROOFTILE_TRY(const roofline::Chart chart, app::roofline(options.request, catalog));
   const Output& output = options.output;
@@ -66,6 +69,15 @@ void add_roofline(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"kernel", "phase"}))
       ->capture_default_str();
   command->add_flag("--compare", request.compare, "two runs side by side, differences ranked");
+  command->add_flag("--predict", request.predict,
+                    "expected time and traffic beside the measured ones, where the shape of a "
+                    "kernel is known: by tile and grid of a GEMM, or by --model");
+  command->add_option("--model", request.step.model, "with --predict: the model that was profiled");
+  command->add_option("--phase", request.step.phase, "of --model: infer, train, prefill, decode")
+      ->capture_default_str();
+  command->add_option("--batch", request.step.batch, "of --model")->capture_default_str();
+  command->add_option("--seq", request.step.sequence, "of --model: tokens per sequence");
+  command->add_option("--dtype", request.step.dtype, "of --model")->capture_default_str();
   command->add_flag("--time-based", options->time_based,
                     "times that FLOPs, bytes and launches need, beside the measured one");
   command

@@ -77,6 +77,22 @@ ordered_json terms_json(const roofline::BoundTerms& terms) {
   return json;
 }
 
+ordered_json prediction_json(const Chart& chart, const roofline::Prediction& predicted) {
+  ordered_json json{{"match", predicted.match},         {"shape", predicted.shape},
+                    {"time_ms", to_ms(predicted.time)}, {"low_ms", to_ms(predicted.low)},
+                    {"high_ms", to_ms(predicted.high)}, {"flops", predicted.flops.base()}};
+  for (const MemoryLevel level : kLevels) {
+    const Bytes bytes = predicted.bytes[static_cast<std::size_t>(level)];
+    const std::string name(name_of(level));
+    json["bytes"][name] = bytes.base();
+    json["intensity"][name] =
+        bytes.base() > 0.0 ? ordered_json((predicted.flops / bytes).base()) : ordered_json(nullptr);
+  }
+  json["gflops"] = chart_gflops(chart, predicted.flops / predicted.time);
+  json["limiter"] = predicted.limiter;
+  return json;
+}
+
 ordered_json point_json(const Chart& chart, const Point& point) {
   const KernelRecord& record = point.record;
   ordered_json json{{"name", record.name},
@@ -103,6 +119,7 @@ ordered_json point_json(const Chart& chart, const Point& point) {
   json["bound_ms"] = milliseconds(point.bound);
   json["terms"] = terms_json(point.terms);
   json["launch_bound"] = point.launch_bound;
+  if (point.predicted) json["predicted"] = prediction_json(chart, *point.predicted);
   json["clock_mhz"] = record.clock ? ordered_json(record.clock->base() * 1e-6) : nullptr;
   json["grid"] = record.grid ? ordered_json(*record.grid) : nullptr;
   json["block"] = record.block ? ordered_json(*record.block) : nullptr;

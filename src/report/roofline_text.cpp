@@ -128,6 +128,31 @@ std::string kernels_text(const Chart& chart, const TextOptions& options) {
   return text + "\n";
 }
 
+/// Times and DRAM bytes of the kernels whose shapes are known, beside the measured ones.
+std::string predictions_text(const Chart& chart, const TextOptions& options) {
+  Table table({{"predicted", Align::Left, true},
+               {"shape", Align::Left, false},
+               {"measured", Align::Right, false},
+               {"predicted", Align::Right, false},
+               {"ratio", Align::Right, false},
+               {"DRAM meas.", Align::Right, false},
+               {"DRAM pred.", Align::Right, false}});
+  int shown = 0;
+  for (const Point& point : chart.points) {
+    if (!point.predicted || shown >= std::max(options.top, 1)) continue;
+    ++shown;
+    const auto& time = point.record.time;
+    const auto measured = point.record.bytes_at(MemoryLevel::Dram);
+    table.add(
+        {point.short_name, point.predicted->shape, time_text(time),
+         time_text(point.predicted->time),
+         time && time->base() > 0.0 ? fmt::format("{:.2f}", point.predicted->time / *time) : "-",
+         measured ? format_bytes(*measured) : "-",
+         format_bytes(point.predicted->bytes[static_cast<std::size_t>(MemoryLevel::Dram)])});
+  }
+  return shown == 0 ? "" : table.render(options.width, 0) + "\n";
+}
+
 std::string phases_text(const Chart& chart, const TextOptions& options) {
   if (chart.phases.size() < 2) return "";
   Table table({{"phase", Align::Left, true},
@@ -208,8 +233,8 @@ std::string roofline_to_text(const Chart& chart, const TextOptions& options) {
   text += total_text(chart) + "\n";
   const std::string plot = roofline_plot(chart, options.width);
   if (!plot.empty()) text += plot + "\n";
-  return text + kernels_text(chart, options) + phases_text(chart, options) +
-         comparison_text(chart, options) + notes_text(chart, options);
+  return text + kernels_text(chart, options) + predictions_text(chart, options) +
+         phases_text(chart, options) + comparison_text(chart, options) + notes_text(chart, options);
 }
 
 /// T >= max(FLOPs / peak, bytes / bandwidth, launches * overhead)  [arXiv 2009.04598]

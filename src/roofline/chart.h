@@ -29,6 +29,16 @@ struct BoundTerms {
   Seconds launch;                               ///< launches times the overhead
 };
 
+/// What the models expect of a kernel whose shape is known, all launches together.
+struct Prediction {
+  std::string match;  ///< how the shape was found: "tile and grid", or the operator of the model
+  std::string shape;  ///< "4096x4096x1024"
+  Seconds time, low, high;
+  Flops flops;
+  std::array<Bytes, 3> bytes;  ///< indexed by hardware::MemoryLevel
+  std::string limiter;
+};
+
 struct Point {
   profile::KernelRecord record;
   std::string short_name;
@@ -41,6 +51,7 @@ struct Point {
   std::string limiter;                     ///< "compute", "l1", "l2", "dram"; empty: unknown
   std::optional<double> fraction_of_roof;  ///< bound / time
   bool launch_bound = false;               ///< most of the time is launch overhead
+  std::optional<Prediction> predicted;     ///< with --predict, where the shape is known
 };
 
 struct Census {

@@ -69,7 +69,7 @@ async function open(name, options = {}) {
     if (!/^(file|data|blob):/.test(request.url())) problems.push(`asks the network for ${request.url()}`);
   });
   await page.goto(pathToFileURL(path(name)).href);
-  await page.waitForSelector('table');
+  await page.waitForSelector('canvas');
   return { page, problems };
 }
 

@@ -23,6 +23,7 @@ interface Plot {
   y: string;
   unit: string;
   xText: (value: number) => string;
+  binary: boolean;
 }
 
 function option(plot: Plot, colors: Theme, narrow: boolean): Option {
@@ -31,6 +32,10 @@ function option(plot: Plot, colors: Theme, narrow: boolean): Option {
   const y = range([...points.map((p) => p[1]), ...plot.ceilings.map((c) => c.value)]);
   const made = frame([plot.x, plot.y], { x, y }, colors, narrow);
   made.xAxis.axisLabel.formatter = plot.xText;
+  if (plot.binary) made.xAxis.logBase = 4; // 4 KiB, 16 KiB, 64 KiB
+  made.yAxis.axisLabel.formatter = (value: number) => si(value, plot.unit);
+  made.yAxis.nameGap = 72;
+  made.grid.left = 98;
   made.grid.top = 46;
   made.legend = { top: 4, left: narrow ? 8 : 78, type: 'scroll', textStyle: { color: colors.text }, data: plot.curves.map((c) => c.name) };
   made.tooltip.formatter = (item: { seriesName: string; value: [number, number] }) => {
@@ -86,11 +91,11 @@ export function MachinePage({ data }: { data: PageData & { kind: 'machine' } }) 
     {
       curves: machine.bandwidth,
       ceilings: machine.levels.map((l) => ({ name: levelName(l.name), value: l.value })),
-      x: 'working set', y: 'byte/s', unit: 'B/s', xText: binaryBytes,
+      x: 'working set', y: 'bandwidth', unit: 'B/s', xText: binaryBytes, binary: true,
     },
     {
       curves: machine.rate, ceilings: machine.peaks,
-      x: 'arithmetic intensity, FLOP/byte', y: 'FLOP/s', unit: 'FLOP/s', xText: digits,
+      x: 'arithmetic intensity, FLOP/byte', y: 'rate', unit: 'FLOP/s', xText: digits, binary: false,
     },
   ], [machine]);
   const ceilings = [
@@ -102,15 +107,15 @@ export function MachinePage({ data }: { data: PageData & { kind: 'machine' } }) 
       <Header title={machine.title} subtitle={machine.subtitle} look={look} />
       <Panel id="bandwidth" title="Bandwidth against working set" plot={plots[0]} look={look} name={`${name}-bandwidth`} />
       <Panel id="rate" title="FLOP/s against intensity" plot={plots[1]} look={look} name={`${name}-rate`} />
-      <h2>Ceilings</h2>
-      <Table
+      {ceilings.length > 0 && <h2>Ceilings</h2>}
+      {ceilings.length > 0 && <Table
         id="ceilings"
         rows={ceilings}
         columns={[
           { title: 'ceiling', left: true, value: (c) => c.name },
           { title: 'value', value: (c) => c.value, show: (c) => si(c.value, c.unit) },
         ]}
-      />
+      />}
       <Warnings list={machine.notes} />
     </>
   );
