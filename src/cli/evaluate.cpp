@@ -31,8 +31,10 @@ Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit:
                                       const Catalog& catalog) {
   if (!command.left_out) {
     ROOFTILE_TRY(const auto predictor, latency::make_predictor(command.predictor, catalog));
-    ROOFTILE_TRY(const auto weights, latency::learned::load_weights(catalog, "default"));
-    return fit::evaluate(dataset, *predictor, weights);
+    ROOFTILE_TRY(const auto trivial, latency::make_predictor("trivial", catalog));
+    ROOFTILE_TRY(const auto neusight, latency::make_predictor("neusight", catalog));
+    return fit::evaluate(dataset, *predictor,
+                         {.trivial = trivial.get(), .neusight = neusight.get()});
   }
   if (!command.predictor.empty() && command.predictor != "rooftile")
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
@@ -44,7 +46,9 @@ Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit:
   options.all_gpus = false;
   options.progress = progress_bar("refit");
   ROOFTILE_TRY(const fit::Fits fits, fit::fit(dataset, catalog, options));
-  return fit::evaluate_left_out(dataset, fits);
+  options.progress = progress_bar("refit neusight");
+  ROOFTILE_TRY(const auto neusight, fit::fit_neusight(dataset, options, {}));
+  return fit::evaluate_left_out(dataset, fits, &neusight);
 }
 
 Status run_evaluate(const EvaluateKernels& command, const Context& context) {
@@ -98,7 +102,7 @@ Result<app::PredictorOf> left_out_predictors(const EvaluateLabels& command,
   ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, options));
   auto by_gpu = std::make_shared<std::map<std::string, std::unique_ptr<latency::Predictor>>>();
   // Intervals from the residuals of the GPUs that are not left out.
-  const fit::Evaluation residuals = fit::evaluate_left_out(dataset, fits);
+  const fit::Evaluation residuals = fit::evaluate_left_out(dataset, fits, nullptr);
   for (std::uint32_t i = 0; i < fits.without.size(); ++i) {
     latency::learned::Weights& weights = fits.without[i];
     weights.intervals = fit::calibrate(dataset, residuals.cases, i);

@@ -10,6 +10,8 @@
 #include "core/file.h"
 #include "fit/evaluate.h"
 #include "fit/fit.h"
+#include "fit/fit_neusight.h"
+#include "fit/inspect.h"
 #include "report/evaluation_view.h"
 
 namespace rooftile::cli {
@@ -19,6 +21,7 @@ namespace {
 struct FitCommand {
   std::vector<std::string> files;
   std::string out;
+  std::string form = "rooftile";
   bool inspect = false;
   fit::FitOptions options;
 };
@@ -30,8 +33,50 @@ std::string quoted_command(const FitCommand& command) {
     const std::filesystem::path path(file);
     text += " " + (path.parent_path().filename() / path.filename()).generic_string();
   }
+  if (command.form != "rooftile") text += " --form " + command.form;
   return text + fmt::format(" --seed {} --out {}", command.options.seed,
                             std::filesystem::path(command.out).filename().generic_string());
+}
+
+Status write_result(const FitCommand& command, const std::string& weights,
+                    const std::string& card) {
+  ROOFTILE_CHECK(write_file_atomic(command.out + "/weights.json", weights));
+  return write_file_atomic(command.out + "/card.json", card);
+}
+
+/// Fits, writes weights and card, and returns the errors on left-out GPUs.
+Result<fit::Evaluation> write_default(const FitCommand& command, const fit::Dataset& dataset,
+                                      const Catalog& catalog) {
+  ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, command.options));
+  fit::Evaluation left_out = fit::evaluate_left_out(dataset, fits, nullptr);
+  latency::learned::Weights& weights = *fits.all;
+  weights.intervals = fit::calibrate(dataset, left_out.cases, std::nullopt);
+  ROOFTILE_CHECK(write_result(command, to_json(weights),
+                              fit::card_json(dataset,
+                                             {.name = weights.name,
+                                              .features = latency::learned::features_hash(),
+                                              .notes = {},
+                                              .ranges = weights.ranges,
+                                              .seed = command.options.seed,
+                                              .command = quoted_command(command)},
+                                             left_out)));
+  return left_out;
+}
+
+Result<fit::Evaluation> write_neusight(const FitCommand& command, const fit::Dataset& dataset) {
+  const fit::NeuSightOptions form;
+  ROOFTILE_TRY(const fit::NeuSightFits fits, fit::fit_neusight(dataset, command.options, form));
+  fit::Evaluation left_out = fit::evaluate_left_out(dataset, fits);
+  ROOFTILE_CHECK(write_result(command, to_json(*fits.all),
+                              fit::card_json(dataset,
+                                             {.name = "neusight",
+                                              .features = latency::neusight::features_hash(),
+                                              .notes = fit::card_notes(form),
+                                              .ranges = fit::inspect(dataset).ranges,
+                                              .seed = command.options.seed,
+                                              .command = quoted_command(command)},
+                                             left_out)));
+  return left_out;
 }
 
 Status run_fit(FitCommand command, const Context& context) {
@@ -47,15 +92,9 @@ Status run_fit(FitCommand command, const Context& context) {
   const std::string checkpoint = command.out + "/checkpoint.json";
   command.options.checkpoint = checkpoint;
   command.options.progress = progress_bar("fit");
-  ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, command.options));
-  const fit::Evaluation left_out = fit::evaluate_left_out(dataset, fits);
-  latency::learned::Weights& weights = *fits.all;
-  weights.intervals = fit::calibrate(dataset, left_out.cases, std::nullopt);
-  ROOFTILE_CHECK(write_file_atomic(command.out + "/weights.json", to_json(weights)));
-  ROOFTILE_CHECK(write_file_atomic(
-      command.out + "/card.json",
-      fit::card_json(dataset, weights, left_out,
-                     {.seed = command.options.seed, .command = quoted_command(command)})));
+  ROOFTILE_TRY(const fit::Evaluation left_out, command.form == "neusight"
+                                                   ? write_neusight(command, dataset)
+                                                   : write_default(command, dataset, catalog));
   std::filesystem::remove(checkpoint, failed);
   return emit({}, report::evaluation_to_text(left_out));
 }
@@ -67,6 +106,11 @@ void add_fit(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("fit", "make a predictor from measured kernels");
   command->add_option("dataset", options->files, "CSV files of measured kernels")->required();
   command->add_option("--out", options->out, "folder for weights.json and card.json");
+  command
+      ->add_option("--form", options->form,
+                   "what to fit: the default forms, or the published NeuSight baseline")
+      ->check(CLI::IsMember({"rooftile", "neusight"}))
+      ->capture_default_str();
   command->add_flag("--inspect", options->inspect,
                     "show rows, GPUs, ranges and suspicious rows; fit nothing");
   command->add_option("--seed", options->options.seed, "of the choice of rows")

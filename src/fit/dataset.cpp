@@ -212,6 +212,17 @@ std::string_view campaign_of(const Source& source, const Layout& layout, const S
   return weights < l2.base() ? kWarmCampaign : "cold";
 }
 
+/// grid_x * grid_y * grid_z
+Result<std::int64_t> grid_blocks(const Source& source) {
+  std::int64_t blocks = 1;
+  for (const std::string_view column : {"grid_x", "grid_y", "grid_z"}) {
+    ROOFTILE_TRY(const auto size, source.integer(column));
+    if (size < 1 || __builtin_mul_overflow(blocks, size, &blocks))
+      return bad_input(source.where(column), "is no size of a grid");
+  }
+  return blocks;
+}
+
 Status append_row(const Source& source, const Layout& layout, std::optional<std::uint32_t> file_gpu,
                   const Catalog& catalog, Dataset& dataset) {
   ROOFTILE_CHECK(source.header.check_width(source.csv));
@@ -236,6 +247,9 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
       std::min<std::int64_t>(source.csv.line(), std::numeric_limits<std::uint32_t>::max()));
   if (const auto kernel = source.header.find("kernel"))
     sample.tile = tile_in_name(source.csv[*kernel]);
+  if (source.header.find("grid_x")) {
+    ROOFTILE_TRY(sample.blocks, grid_blocks(source));
+  }
   ops::KernelList works;
   ops::forward(row->op, {.precision = ops::precision_of(row->dtype)}, works);
   sample.work = std::move(works.front());

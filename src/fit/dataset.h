@@ -39,6 +39,7 @@ struct Sample {
   std::uint32_t file = 0;      ///< index into Dataset::files
   std::uint32_t line = 0;
   std::optional<latency::learned::GemmTile> tile;  ///< named by the launched kernel
+  std::optional<std::int64_t> blocks;              ///< CTAs of the launched kernel
 };
 
 struct Dataset {

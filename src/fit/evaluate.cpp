@@ -21,7 +21,7 @@ using namespace latency::learned;
 
 struct Predictors {
   const latency::Predictor& main;
-  const latency::Predictor& trivial;
+  Baselines baselines;
 };
 
 Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& predictors) {
@@ -30,15 +30,28 @@ Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& pr
   latency::Job job = *latency::bind(sample.work, machine);  // checked when read
   job.setting = latency::Setting::Isolated;
   const latency::Estimate estimate = predictors.main.estimate(job, machine);
-  return {.sample = index,
-          .measured = sample.measured,
-          .predicted = estimate.time.base(),
-          .low = estimate.low.base(),
-          .high = estimate.high.base(),
-          .bound = estimate.bound.base(),
-          .roofline = dram_roofline(job),
-          .trivial = predictors.trivial.estimate(job, machine).time.base(),
-          .extrapolated = estimate.extrapolated};
+  Case row{.sample = index,
+           .measured = sample.measured,
+           .predicted = estimate.time.base(),
+           .low = estimate.low.base(),
+           .high = estimate.high.base(),
+           .bound = estimate.bound.base(),
+           .roofline = dram_roofline(job),
+           .trivial = {},
+           .neusight = {},
+           .extrapolated = estimate.extrapolated};
+  if (const auto* trivial = predictors.baselines.trivial)
+    row.trivial = trivial->estimate(job, machine).time.base();
+  const auto* neusight = predictors.baselines.neusight;
+  if (neusight != nullptr && latency::neusight::covers(sample.work))
+    row.neusight = neusight->estimate(job, machine).time.base();
+  return row;
+}
+
+/// A group's rows are of one class: all of them have the baseline, or none.
+void add_error(std::optional<double> seconds, double measured, double n,
+               std::optional<double>& mean) {
+  if (seconds) mean = mean.value_or(0.0) + std::fabs(*seconds / measured - 1) / n;
 }
 
 Summary summarize(std::string group, const std::vector<const Case*>& cases) {
@@ -55,7 +68,8 @@ Summary summarize(std::string group, const std::vector<const Case*>& cases) {
   for (const Case* c : cases) {
     s.bound_error += std::fabs(c->bound / c->measured - 1) / n;
     s.roofline_error += std::fabs(c->roofline / c->measured - 1) / n;
-    s.trivial_error += std::fabs(c->trivial / c->measured - 1) / n;
+    add_error(c->trivial, c->measured, n, s.trivial_error);
+    add_error(c->neusight, c->measured, n, s.neusight_error);
   }
   return s;
 }
@@ -142,31 +156,20 @@ Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
 }
 
 Evaluation evaluate(const Dataset& dataset, const latency::Predictor& predictor,
-                    const Weights& weights) {
+                    const Baselines& baselines) {
   Evaluation evaluation;
   evaluation.predictor = predictor.name();
-  const auto trivial = make_trivial(weights);
   for (std::size_t i = 0; i < dataset.samples.size(); ++i)
-    evaluation.cases.push_back(predict_row(dataset, i, {.main = predictor, .trivial = *trivial}));
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = predictor, .baselines = baselines}));
   add_summary(dataset, evaluation);
   return evaluation;
 }
 
-Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits) {
-  Evaluation evaluation;
-  evaluation.predictor = "rooftile";
-  evaluation.left_out = true;
-  std::vector<std::unique_ptr<latency::Predictor>> main;
-  std::vector<std::unique_ptr<latency::Predictor>> trivial;
-  for (const Weights& weights : fits.without) {
-    main.push_back(make_learned(weights));
-    trivial.push_back(make_trivial(weights));
-  }
-  for (std::size_t i = 0; i < dataset.samples.size(); ++i) {
-    const std::uint32_t gpu = dataset.samples[i].gpu;
-    evaluation.cases.push_back(
-        predict_row(dataset, i, {.main = *main[gpu], .trivial = *trivial[gpu]}));
-  }
+namespace {
+
+/// Intervals of each GPU from the residuals of the others.
+void set_left_out_intervals(const Dataset& dataset, Evaluation& evaluation) {
   std::vector<Intervals> intervals;
   for (std::uint32_t gpu = 0; gpu < dataset.machines.size(); ++gpu)
     intervals.push_back(calibrate(dataset, evaluation.cases, gpu));
@@ -179,22 +182,70 @@ Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits) {
     c.low = std::max(c.predicted * std::exp(-half), c.bound);
     c.high = c.predicted * std::exp(half);
   }
+}
+
+using PredictorList = std::vector<std::unique_ptr<latency::Predictor>>;
+
+PredictorList predictors_of(const NeuSightFits& fits) {
+  PredictorList list;
+  for (const auto& weights : fits.without)
+    list.push_back(latency::neusight::make_neusight(weights));
+  return list;
+}
+
+}  // namespace
+
+Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
+                             const NeuSightFits* neusight) {
+  Evaluation evaluation;
+  evaluation.predictor = "rooftile";
+  evaluation.left_out = true;
+  PredictorList main;
+  PredictorList trivial;
+  for (const Weights& weights : fits.without) {
+    main.push_back(make_learned(weights));
+    trivial.push_back(make_trivial(weights));
+  }
+  const PredictorList rivals = neusight != nullptr ? predictors_of(*neusight) : PredictorList();
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i) {
+    const std::uint32_t gpu = dataset.samples[i].gpu;
+    const Baselines baselines{.trivial = trivial[gpu].get(),
+                              .neusight = rivals.empty() ? nullptr : rivals[gpu].get()};
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = *main[gpu], .baselines = baselines}));
+  }
+  set_left_out_intervals(dataset, evaluation);
   add_summary(dataset, evaluation);
   return evaluation;
 }
 
-std::string card_json(const Dataset& dataset, const Weights& weights, const Evaluation& left_out,
-                      const CardFacts& facts) {
+Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits) {
+  Evaluation evaluation;
+  evaluation.predictor = "neusight";
+  evaluation.left_out = true;
+  const PredictorList main = predictors_of(fits);
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i) {
+    const Sample& sample = dataset.samples[i];
+    if (!latency::neusight::covers(sample.work)) continue;
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = *main[sample.gpu], .baselines = {}}));
+  }
+  add_summary(dataset, evaluation);
+  return evaluation;
+}
+
+std::string card_json(const Dataset& dataset, const CardFacts& facts, const Evaluation& left_out) {
   using nlohmann::ordered_json;
   ordered_json card{{"schema", 1},
-                    {"name", weights.name},
-                    {"features", features_hash()},
+                    {"name", facts.name},
+                    {"features", facts.features},
                     {"seed", facts.seed},
                     {"command", facts.command},
                     {"data", ordered_json::array()},
                     {"gpus", ordered_json::array()},
                     {"ranges", ordered_json::object()},
                     {"leave_one_gpu_out", ordered_json::array()}};
+  if (!facts.notes.empty()) card["notes"] = facts.notes;
   std::vector<std::int64_t> rows(dataset.files.size(), 0);
   for (const Sample& sample : dataset.samples) ++rows[sample.file];
   for (std::size_t i = 0; i < dataset.files.size(); ++i) {
@@ -203,21 +254,24 @@ std::string card_json(const Dataset& dataset, const Weights& weights, const Eval
     card["data"].push_back({{"file", name}, {"rows", rows[i]}, {"licence", dataset.licences[i]}});
   }
   for (const hardware::Machine& machine : dataset.machines) card["gpus"].push_back(machine.gpu.id);
-  for (const auto& [name, range] : weights.ranges) {
+  for (const auto& [name, range] : facts.ranges) {
     ordered_json entry{{"vendors", range.vendors}, {"dtypes", range.dtypes}};
     for (const auto& [dimension, limits] : range.dimensions) entry[dimension] = limits;
     card["ranges"][name] = std::move(entry);
   }
   const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; };
   for (const Summary& s : left_out.summary) {
-    card["leave_one_gpu_out"].push_back({{"group", s.group},
-                                         {"cases", s.cases},
-                                         {"mean_error", rounded(s.mean_error)},
-                                         {"p90_error", rounded(s.p90_error)},
-                                         {"bias", rounded(s.bias)},
-                                         {"coverage", rounded(s.coverage)},
-                                         {"trivial_error", rounded(s.trivial_error)},
-                                         {"roofline_error", rounded(s.roofline_error)}});
+    ordered_json entry{{"group", s.group},
+                       {"cases", s.cases},
+                       {"mean_error", rounded(s.mean_error)},
+                       {"p90_error", rounded(s.p90_error)},
+                       {"bias", rounded(s.bias)}};
+    if (s.trivial_error) {  // fitted with intervals and the trivial line beside it
+      entry["coverage"] = rounded(s.coverage);
+      entry["trivial_error"] = rounded(*s.trivial_error);
+    }
+    entry["roofline_error"] = rounded(s.roofline_error);
+    card["leave_one_gpu_out"].push_back(std::move(entry));
   }
   return card.dump(1) + "\n";
 }

@@ -14,6 +14,7 @@
 #include "core/error_statistics.h"
 #include "fit/dataset.h"
 #include "fit/fit.h"
+#include "fit/fit_neusight.h"
 #include "latency/predictor.h"
 
 namespace rooftile::fit {
@@ -22,14 +23,17 @@ namespace rooftile::fit {
 struct Case {
   std::size_t sample = 0;
   double measured = 0, predicted = 0, low = 0, high = 0;  ///< seconds
-  double bound = 0, roofline = 0, trivial = 0;            ///< seconds, the baselines
+  double bound = 0, roofline = 0;                         ///< seconds, baselines without a fit
+  std::optional<double> trivial, neusight;                ///< seconds, fitted baselines
   bool extrapolated = false;
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
 struct Summary : ErrorStatistics {
   std::string group;  ///< "linear", "linear/v100-pcie-32gb", "linear/v100-pcie-32gb/train"
-  double bound_error = 0, roofline_error = 0, trivial_error = 0;
+  double bound_error = 0, roofline_error = 0;
+  std::optional<double> trivial_error;   ///< where it was fitted
+  std::optional<double> neusight_error;  ///< also only of classes that the publication covers
 };
 
 struct Evaluation {
@@ -39,12 +43,21 @@ struct Evaluation {
   std::vector<Summary> summary;
 };
 
-/// All rows with one predictor; the trivial baseline uses `weights`.
-Evaluation evaluate(const Dataset& dataset, const latency::Predictor& predictor,
-                    const latency::learned::Weights& weights);
+/// Fitted predictors that a table shows beside the one it is about; each may be null.
+struct Baselines {
+  const latency::Predictor* trivial = nullptr;
+  const latency::Predictor* neusight = nullptr;
+};
 
-/// All rows, each GPU with the fit that left it out.
-Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits);
+/// All rows with one predictor.
+Evaluation evaluate(const Dataset& dataset, const latency::Predictor& predictor,
+                    const Baselines& baselines);
+
+/// All rows, each GPU with the fit that left it out; `neusight` may be null.
+Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
+                             const NeuSightFits* neusight);
+/// The same of the NeuSight formulation by itself.
+Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits);
 
 /// Half-widths of the 80 % interval of log time per class and bucket of predicted time, from
 /// left-out residuals; GPUs count equally, those of `excluded` not at all.
@@ -55,10 +68,12 @@ Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
 /// Data, GPUs, ranges, left-out errors, seed and command as JSON: what a predictor's users need to
 /// know before they trust it.
 struct CardFacts {
+  std::string name, features;  ///< of the predictor, hash of what its numbers mean
+  std::vector<std::string> notes;
+  latency::learned::ByName<latency::learned::Range> ranges;
   std::uint64_t seed = 1;
   std::string command;
 };
-std::string card_json(const Dataset& dataset, const latency::learned::Weights& weights,
-                      const Evaluation& left_out, const CardFacts& facts);
+std::string card_json(const Dataset& dataset, const CardFacts& facts, const Evaluation& left_out);
 
 }  // namespace rooftile::fit

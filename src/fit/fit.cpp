@@ -5,21 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <bit>
-#include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
-#include <thread>
 
-#include "fit/checkpoint.h"
 #include "fit/fit_forms.h"
 #include "fit/rules.h"
+#include "fit/task_pool.h"
 #include "hardware/load.h"
 #include "latency/learned/classes.h"
 
@@ -66,7 +59,11 @@ class Fitter {
       for (std::uint32_t gpu = 0; gpu < dataset_.machines.size(); ++gpu) prepare(gpu);
     }
     for (Fold& fold : folds_) add_tasks(fold);
-    ROOFTILE_CHECK(run_tasks());
+    ROOFTILE_TRY(results_,
+                 run_tasks(tasks_, {.threads = options_.threads,
+                                    .checkpoint = options_.checkpoint,
+                                    .key = data_key(dataset_, options_.seed, features_hash()),
+                                    .progress = options_.progress}));
     Fits fits;
     for (Fold& fold : folds_) {
       finish(fold);
@@ -76,12 +73,6 @@ class Fitter {
   }
 
  private:
-  struct Outcome {
-    std::vector<double> x;
-    double loss = 0;
-  };
-  using Task = std::function<Outcome()>;
-
   void prepare(std::optional<std::uint32_t> left_out) {
     Fold& fold = folds_.emplace_back();
     fold.left_out = left_out;
@@ -110,25 +101,12 @@ class Fitter {
     }
   }
 
-  std::string task_name(const Fold& fold, const std::string& model, std::string_view name) const {
-    if (!fold.left_out) return fmt::format("all/{}/{}", model, name);
-    const hardware::GpuSpec& gpu = dataset_.machines[*fold.left_out].gpu;
-    const std::string_view vendor = name_of(gpu.vendor);
-    const bool touched = model == vendor || model == fmt::format("{}/{}", vendor, gpu.isa);
-    const bool measured =
-        touched &&
-        std::any_of(dataset_.samples.begin(), dataset_.samples.end(), [&](const Sample& s) {
-          return s.gpu == *fold.left_out && class_of(s.work) == name;
-        });
-    return fmt::format("{}/{}/{}", measured ? gpu.id : "all", model, name);
-  }
-
   void add_tasks(Fold& fold) {
     for (auto& [model, classes] : fold.parts) {
       const std::string vendor = vendor_of(model);
       for (auto& [name, part] : classes) {
         if (part.samples.size() < kEnoughRows) continue;
-        part.task = task_name(fold, model, name);
+        part.task = fold_task(dataset_, fold.left_out, model, name);
         const auto is = [&label = name](std::span<const std::string_view> list) {
           return std::find(list.begin(), list.end(), label) != list.end();
         };
@@ -161,65 +139,6 @@ class Fitter {
       LeastSquaresResult result = fit_class();
       return {.x = std::move(result.x), .loss = result.cost / static_cast<double>(rows)};
     });
-  }
-
-  /// Names the data and everything else that the results of tasks depend on.
-  std::string key() const {
-    std::uint64_t hash = 14695981039346656037ULL ^ options_.seed;
-    const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
-    for (const Sample& s : dataset_.samples) {
-      mix(std::bit_cast<std::uint64_t>(s.measured));
-      mix(std::bit_cast<std::uint64_t>(s.work.flops.base()));
-      mix(std::bit_cast<std::uint64_t>(s.work.bytes().base()));
-      mix(s.gpu);
-    }
-    return fmt::format("{}-{:016x}-{}", features_hash(), hash, dataset_.samples.size());
-  }
-
-  Status run_tasks() {
-    const std::string checkpoint_key = key();
-    if (options_.checkpoint) {
-      ROOFTILE_TRY(results_, read_checkpoint(*options_.checkpoint, checkpoint_key));
-    }
-    std::vector<std::pair<std::string, Task>> open;
-    for (const auto& [name, task] : tasks_) {
-      if (!results_.contains(name)) open.emplace_back(name, task);
-    }
-    std::atomic<std::size_t> next = 0;
-    std::atomic<bool> stop = false;
-    std::mutex mutex;
-    std::condition_variable finished;
-    std::string note;
-    Status status;
-    unsigned running = std::clamp(options_.threads, 1U, 64U);
-    const auto work = [&] {
-      for (std::size_t i = next++; i < open.size() && !stop; i = next++) {
-        Outcome outcome = open[i].second();
-        const std::lock_guard lock(mutex);
-        note = fmt::format("{} loss {:.4f}", open[i].first, outcome.loss);
-        results_[open[i].first] = std::move(outcome.x);
-        if (options_.checkpoint && status)
-          status = write_checkpoint(*options_.checkpoint, checkpoint_key, results_);
-        finished.notify_one();
-      }
-      const std::lock_guard lock(mutex);
-      --running;
-      finished.notify_one();
-    };
-    std::vector<std::jthread> pool;
-    for (unsigned i = running; i > 0; --i) pool.emplace_back(work);
-    std::unique_lock lock(mutex);
-    while (running > 0) {
-      finished.wait_for(lock, std::chrono::milliseconds(200));
-      const double done = static_cast<double>(results_.size()) / static_cast<double>(tasks_.size());
-      if (options_.progress && !options_.progress({.fraction = done, .note = note})) stop = true;
-    }
-    lock.unlock();
-    ROOFTILE_CHECK(status);
-    if (stop)
-      return bad_input("fit", "stopped before the end",
-                       "run the same command again to continue where it stopped");
-    return {};
   }
 
   void finish(Fold& fold) const {
@@ -296,7 +215,7 @@ class Fitter {
   const FitOptions& options_;
   std::vector<hardware::GpuSpec> catalogue_;
   std::deque<Fold> folds_;  ///< tasks keep references
-  std::map<std::string, Task> tasks_;
+  Tasks tasks_;
   TaskResults results_;
 };
 

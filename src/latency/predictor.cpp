@@ -7,10 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "latency/analytical.h"
 #include "latency/learned/learned.h"
 #include "latency/learned/weights.h"
+#include "latency/neusight/neusight.h"
 
 namespace rooftile::latency {
 
@@ -53,6 +55,24 @@ Result<std::unique_ptr<Predictor>> make_delta(const Catalog& /*catalog*/) {
   return make_delta_predictor();
 }
 
+Result<std::unique_ptr<Predictor>> make_neusight(const Catalog& catalog) {
+  ROOFTILE_TRY(auto weights, neusight::load_weights(catalog, "neusight"));
+  return neusight::make_neusight(std::move(weights));
+}
+
+/// Weights that `rooftile fit` wrote: "form" names any form but the default one.
+Result<std::unique_ptr<Predictor>> make_from_folder(std::string_view folder,
+                                                    const Catalog& catalog) {
+  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, folder));
+  ROOFTILE_TRY(const auto document, JsonDocument::parse(file.content, file.name));
+  if (document.root().find("form")) {
+    ROOFTILE_TRY(auto weights, neusight::parse_weights(file.content, file.name));
+    return neusight::make_neusight(std::move(weights));
+  }
+  ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
+  return learned::make_learned(std::move(weights));
+}
+
 struct PredictorEntry {
   std::string_view name;
   Result<std::unique_ptr<Predictor>> (*make)(const Catalog&);
@@ -62,6 +82,7 @@ struct PredictorEntry {
 constexpr std::array kPredictors{PredictorEntry{.name = "rooftile", .make = make_rooftile},
                                  PredictorEntry{.name = "bound", .make = make_bound},
                                  PredictorEntry{.name = "delta", .make = make_delta},
+                                 PredictorEntry{.name = "neusight", .make = make_neusight},
                                  PredictorEntry{.name = "roofline", .make = make_roofline},
                                  PredictorEntry{.name = "trivial", .make = make_trivial}};
 
@@ -82,10 +103,7 @@ Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const C
   for (const PredictorEntry& entry : kPredictors) {
     if (entry.name == name) return entry.make(catalog);
   }
-  if (name.find('/') != std::string_view::npos) {
-    ROOFTILE_TRY(auto weights, learned::load_weights(catalog, name));
-    return learned::make_learned(std::move(weights));
-  }
+  if (name.find('/') != std::string_view::npos) return make_from_folder(name, catalog);
   return usage_error(fmt::format("unknown predictor \"{}\"", printable(name)),
                      did_you_mean(name, kNames, "predictors are"));
 }

@@ -43,7 +43,7 @@ TEST(Kernels, LeftOutErrorsDoNotWorsen) {
   options.all_gpus = false;
   const auto fits = fit(*dataset, catalog, options);
   ASSERT_TRUE(fits) << to_string(fits.error());
-  const Evaluation evaluation = evaluate_left_out(*dataset, *fits);
+  const Evaluation evaluation = evaluate_left_out(*dataset, *fits, nullptr);
   const auto card = committed();
   ASSERT_FALSE(card.empty());
   int compared = 0;

@@ -145,7 +145,9 @@ std::string features_hash();
 std::string to_json(const Weights& weights);
 Result<Weights> parse_weights(std::string_view text, std::string file);
 
-/// `name` is a folder of data/predictors in the catalogue or a folder on disk (contains '/').
+/// weights.json of a predictor: `name` is a folder of data/predictors in the catalogue or a folder
+/// on disk (contains '/').
+Result<Catalog::File> read_weights_file(const Catalog& catalog, std::string_view name);
 Result<Weights> load_weights(const Catalog& catalog, std::string_view name);
 
 }  // namespace rooftile::latency::learned

@@ -281,13 +281,17 @@ Result<Weights> parse_weights(std::string_view text, std::string file) {
   return weights;
 }
 
+Result<Catalog::File> read_weights_file(const Catalog& catalog, std::string_view name) {
+  if (name.find('/') == std::string_view::npos)
+    return catalog.read(fmt::format("predictors/{}/weights.json", name));
+  Catalog::File file;
+  file.name = std::string(name) + "/weights.json";
+  ROOFTILE_TRY(file.content, read_file(file.name));
+  return file;
+}
+
 Result<Weights> load_weights(const Catalog& catalog, std::string_view name) {
-  if (name.find('/') != std::string_view::npos) {
-    const std::string path = std::string(name) + "/weights.json";
-    ROOFTILE_TRY(const std::string text, read_file(path));
-    return parse_weights(text, path);
-  }
-  ROOFTILE_TRY(const auto file, catalog.read(fmt::format("predictors/{}/weights.json", name)));
+  ROOFTILE_TRY(const auto file, read_weights_file(catalog, name));
   return parse_weights(file.content, file.name);
 }
 

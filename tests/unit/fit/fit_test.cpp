@@ -173,7 +173,7 @@ TEST_F(FitFiles, LeftOutGpusOfAKnownLawArePredicted) {
   ASSERT_TRUE(dataset);
   const auto fits = fit(*dataset, catalog, {});
   ASSERT_TRUE(fits);
-  const Evaluation evaluation = evaluate_left_out(*dataset, *fits);
+  const Evaluation evaluation = evaluate_left_out(*dataset, *fits, nullptr);
   ASSERT_EQ(evaluation.cases.size(), 180U);
   const auto linear = std::find_if(evaluation.summary.begin(), evaluation.summary.end(),
                                    [](const Summary& s) { return s.group == "linear"; });

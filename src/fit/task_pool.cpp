@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit/task_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "latency/learned/classes.h"
+
+namespace rooftile::fit {
+
+Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
+  TaskResults results;
+  if (options.checkpoint) {
+    ROOFTILE_TRY(results, read_checkpoint(*options.checkpoint, options.key));
+  }
+  std::vector<const Tasks::value_type*> open;
+  for (const auto& task : tasks) {
+    if (!results.contains(task.first)) open.push_back(&task);
+  }
+  if (open.empty()) return results;
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stop = false;
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::string note;
+  Status status;
+  unsigned running = std::clamp(options.threads, 1U, 64U);
+  const auto work = [&] {
+    for (std::size_t i = next++; i < open.size() && !stop; i = next++) {
+      Outcome outcome = open[i]->second();
+      const std::lock_guard lock(mutex);
+      note = fmt::format("{} loss {:.4f}", open[i]->first, outcome.loss);
+      results[open[i]->first] = std::move(outcome.x);
+      if (options.checkpoint && status)
+        status = write_checkpoint(*options.checkpoint, options.key, results);
+      finished.notify_one();
+    }
+    const std::lock_guard lock(mutex);
+    --running;
+    finished.notify_one();
+  };
+  std::vector<std::jthread> pool;
+  for (unsigned i = running; i > 0; --i) pool.emplace_back(work);
+  std::unique_lock lock(mutex);
+  while (running > 0) {
+    finished.wait_for(lock, std::chrono::milliseconds(200));
+    const double done = static_cast<double>(results.size()) / static_cast<double>(tasks.size());
+    if (options.progress && !options.progress({.fraction = done, .note = note})) stop = true;
+  }
+  lock.unlock();
+  ROOFTILE_CHECK(status);
+  if (stop)
+    return bad_input("fit", "stopped before the end",
+                     "run the same command again to continue where it stopped");
+  return results;
+}
+
+std::string data_key(const Dataset& dataset, std::uint64_t seed, std::string_view format) {
+  std::uint64_t hash = 14695981039346656037ULL ^ seed;
+  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
+  for (const Sample& s : dataset.samples) {
+    mix(std::bit_cast<std::uint64_t>(s.measured));
+    mix(std::bit_cast<std::uint64_t>(s.work.flops.base()));
+    mix(std::bit_cast<std::uint64_t>(s.work.bytes().base()));
+    mix(s.gpu);
+  }
+  return fmt::format("{}-{:016x}-{}", format, hash, dataset.samples.size());
+}
+
+std::string fold_task(const Dataset& dataset, std::optional<std::uint32_t> left_out,
+                      std::string_view model, std::string_view name) {
+  if (!left_out) return fmt::format("all/{}/{}", model, name);
+  const hardware::GpuSpec& gpu = dataset.machines[*left_out].gpu;
+  const std::string_view vendor = name_of(gpu.vendor);
+  const bool touched = model == vendor || model == fmt::format("{}/{}", vendor, gpu.isa);
+  const bool measured =
+      touched && std::any_of(dataset.samples.begin(), dataset.samples.end(), [&](const Sample& s) {
+        return s.gpu == *left_out && latency::learned::class_of(s.work) == name;
+      });
+  return fmt::format("{}/{}/{}", measured ? gpu.id : "all", model, name);
+}
+
+}  // namespace rooftile::fit

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "latency/neusight/neusight.h"
+
+namespace rooftile::latency::neusight {
+
+namespace {
+
+constexpr std::size_t kMaxEntries = 200000, kMaxDevices = 1000;
+constexpr std::int64_t kMaxTile = std::int64_t{1} << 24;
+constexpr double kMaxNumber = 1e15;
+
+std::string numbers(const auto& values) {
+  return fmt::format("[{}]", fmt::join(values, ","));
+}
+
+/// One class per line: the numbers are not for reading, but a diff should show which class changed.
+std::string class_json(const ClassModel& model) {
+  std::string text = fmt::format(
+      "{{\"mean\":{},\"deviation\":{},\"least_utilization\":{},\"widths\":{},"
+      "\"values\":{},\"devices\":[",
+      numbers(model.mean), numbers(model.deviation), model.least_utilization,
+      numbers(model.network.widths), numbers(model.network.values));
+  for (std::size_t i = 0; i < model.tiles.devices.size(); ++i)
+    text += (i > 0 ? "," : "") + numbers(model.tiles.devices[i]);
+  text += "],\"tiles\":[";
+  for (std::size_t i = 0; i < model.tiles.entries.size(); ++i) {
+    const TileEntry& e = model.tiles.entries[i];
+    text += fmt::format("{}[{},{},{},{}]", i > 0 ? "," : "", e.device, fmt::join(e.shape, ","),
+                        e.tile.m, e.tile.n);
+  }
+  return text + "]}";
+}
+
+Result<std::vector<double>> read_numbers(const JsonView& parent, std::string_view key,
+                                         std::optional<std::size_t> count) {
+  ROOFTILE_TRY(const auto view, parent.at(key));
+  ROOFTILE_TRY(const auto elements, view.elements());
+  if (count && elements.size() != *count)
+    return view.error(fmt::format("needs {} numbers, has {}", *count, elements.size()),
+                      "refit it with rooftile fit --form neusight");
+  std::vector<double> values;
+  for (const JsonView& element : elements) {
+    ROOFTILE_TRY(values.emplace_back(), element.number());
+    if (!(std::fabs(values.back()) <= kMaxNumber)) return element.error("is out of range");
+  }
+  return values;
+}
+
+template <std::size_t N>
+Status read_array(const JsonView& parent, std::string_view key, std::array<double, N>& values) {
+  ROOFTILE_TRY(const auto read, read_numbers(parent, key, N));
+  std::copy(read.begin(), read.end(), values.begin());
+  return {};
+}
+
+Status read_network(const JsonView& view, Network& network) {
+  ROOFTILE_TRY(const auto widths_view, view.at("widths"));
+  ROOFTILE_TRY(const auto widths, widths_view.elements());
+  for (const JsonView& width : widths) {
+    ROOFTILE_TRY(const auto value, width.integer(1, static_cast<std::int64_t>(kMaxWidth)));
+    network.widths.push_back(static_cast<std::size_t>(value));
+  }
+  if (!valid_widths(network.widths))
+    return widths_view.error(
+        fmt::format("a network has {} inputs, {} outputs and at most {} layers", kFeatures,
+                    kOutputs, kMaxLayers));
+  ROOFTILE_TRY(const auto values, read_numbers(view, "values", value_count(network.widths)));
+  network.values.assign(values.begin(), values.end());
+  return {};
+}
+
+Status read_tiles(const JsonView& view, TileTable& table) {
+  ROOFTILE_TRY(const auto devices_view, view.at("devices"));
+  ROOFTILE_TRY(const auto devices, devices_view.elements());
+  ROOFTILE_TRY(const auto tiles_view, view.at("tiles"));
+  ROOFTILE_TRY(const auto tiles, tiles_view.elements());
+  if (devices.size() > kMaxDevices) return devices_view.error("too many devices");
+  if (tiles.size() > kMaxEntries) return tiles_view.error("too many tiles");
+  for (const JsonView& device : devices) {
+    ROOFTILE_TRY(const auto fields, device.elements());
+    DeviceNumbers& numbers_of = table.devices.emplace_back();
+    if (fields.size() != numbers_of.size())
+      return device.error(fmt::format("a device has {} numbers", numbers_of.size()));
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      ROOFTILE_TRY(numbers_of[i], fields[i].number());
+    }
+  }
+  constexpr std::size_t kFields = 7;
+  for (const JsonView& tile : tiles) {
+    ROOFTILE_TRY(const auto fields, tile.elements());
+    if (fields.size() != kFields)
+      return tile.error(fmt::format("a tile has {} numbers: device, shape, sides", kFields));
+    TileEntry& entry = table.entries.emplace_back();
+    const auto last = static_cast<std::int64_t>(devices.size()) - 1;
+    ROOFTILE_TRY(const auto device, fields[0].integer(0, last));
+    entry.device = static_cast<std::size_t>(device);
+    for (std::size_t i = 0; i < entry.shape.size(); ++i) {
+      ROOFTILE_TRY(entry.shape[i], fields[i + 1].number());
+    }
+    ROOFTILE_TRY(entry.tile.m, fields[5].integer(1, kMaxTile));
+    ROOFTILE_TRY(entry.tile.n, fields[6].integer(1, kMaxTile));
+  }
+  return {};
+}
+
+Status read_class(const JsonView& view, ClassModel& model) {
+  constexpr std::array<std::string_view, 7> kKeys{
+      "mean", "deviation", "least_utilization", "widths", "values", "devices", "tiles"};
+  ROOFTILE_CHECK(view.expect_keys(kKeys));
+  ROOFTILE_CHECK(read_array(view, "mean", model.mean));
+  ROOFTILE_CHECK(read_array(view, "deviation", model.deviation));
+  for (const double deviation : model.deviation) {
+    if (!(deviation > 0)) return view.error("a deviation is not positive");
+  }
+  ROOFTILE_TRY(const auto least, view.at("least_utilization"));
+  ROOFTILE_TRY(model.least_utilization, least.number());
+  if (!(model.least_utilization >= 1e-12 && model.least_utilization <= 1))
+    return least.error("is not in [1e-12, 1]");
+  ROOFTILE_CHECK(read_network(view, model.network));
+  return read_tiles(view, model.tiles);
+}
+
+}  // namespace
+
+std::string features_hash() {
+  // FNV-1a over what the numbers mean: another list of features or outputs is another hash.
+  constexpr std::string_view kFormat =
+      "neusight weights 1: log2 tile flop time, tile byte time, wave bytes / dram, wave bytes / "
+      "l2; "
+      "alpha, gamma, least utilization; devices gflop/s gb/s gb sms mb; tiles device b m n k "
+      "tile_m tile_n";
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : kFormat) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string to_json(const Weights& weights) {
+  std::string text = fmt::format(
+      "{{\"schema\":1,\"form\":\"neusight\",\"features\":\"{}\",\"classes\":{{", features_hash());
+  bool first = true;
+  for (const auto& [name, model] : weights.classes) {
+    text += fmt::format("{}\n\"{}\":{}", first ? "" : ",", name, class_json(model));
+    first = false;
+  }
+  return text + "\n}}\n";
+}
+
+Result<Weights> parse_weights(std::string_view text, std::string file) {
+  ROOFTILE_TRY(const auto document, JsonDocument::parse(text, std::move(file)));
+  const JsonView root = document.root();
+  constexpr std::array<std::string_view, 4> kKeys{"schema", "form", "features", "classes"};
+  ROOFTILE_CHECK(root.expect_keys(kKeys));
+  ROOFTILE_TRY(const auto schema, root.at("schema"));
+  ROOFTILE_CHECK(schema.integer(1, 1));
+  ROOFTILE_TRY(const auto form_view, root.at("form"));
+  ROOFTILE_TRY(const auto form, form_view.string());
+  if (form != "neusight") return form_view.error("is not \"neusight\"");
+  ROOFTILE_TRY(const auto hash_view, root.at("features"));
+  ROOFTILE_TRY(const auto hash, hash_view.string());
+  if (hash != features_hash()) {
+    return hash_view.error(
+        fmt::format("the weights are for features {}, this program has {}", hash, features_hash()),
+        "refit them with this version: rooftile fit --form neusight");
+  }
+  ROOFTILE_TRY(const auto classes_view, root.at("classes"));
+  ROOFTILE_TRY(const auto classes, classes_view.members());
+  Weights weights;
+  for (const auto& [name, view] : classes) ROOFTILE_CHECK(read_class(view, weights.classes[name]));
+  return weights;
+}
+
+Result<Weights> load_weights(const Catalog& catalog, std::string_view name) {
+  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, name));
+  return parse_weights(file.content, file.name);
+}
+
+}  // namespace rooftile::latency::neusight
