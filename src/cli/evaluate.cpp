@@ -10,10 +10,12 @@
 #include "cli/commands.h"
 #include "fit/evaluate.h"
 #include "fit/fit.h"
+#include "fit/tile_report.h"
 #include "hardware/load.h"
 #include "latency/learned/learned.h"
 #include "report/evaluation_view.h"
 #include "report/label_view.h"
+#include "report/tile_view.h"
 
 namespace rooftile::cli {
 
@@ -62,6 +64,30 @@ Status run_evaluate(const EvaluateKernels& command, const Context& context) {
   if (command.output.format == "markdown")
     return emit(command.output, report::evaluation_to_markdown(evaluation));
   return emit(command.output, report::evaluation_to_text(evaluation));
+}
+
+struct EvaluateTiles {
+  std::vector<std::string> files;
+  fit::FitOptions fit;
+  Output output;
+};
+
+Status run_evaluate_tiles(const EvaluateTiles& command, const Context& context) {
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  fit::FitOptions options = command.fit;
+  options.all_gpus = false;
+  options.progress = progress_bar("refit");
+  ROOFTILE_TRY(const fit::Fits fits, fit::fit(dataset, catalog, options));
+  const auto report = fit::compare_tiles(dataset, fits, {.seed = options.seed});
+  if (report.empty())
+    return bad_input(command.files.front(),
+                     "no matrix products of two GPUs whose kernel names state a tile",
+                     "give files with a column \"kernel\" and more than one GPU of a vendor");
+  if (command.output.format == "json") return emit(command.output, report::tiles_to_json(report));
+  if (command.output.format == "markdown")
+    return emit(command.output, report::tiles_to_markdown(report));
+  return emit(command.output, report::tiles_to_text(report));
 }
 
 struct EvaluateLabels {
@@ -184,15 +210,32 @@ static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   });
 }
 
+static void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
+  auto options = std::make_shared<EvaluateTiles>();
+  CLI::App* command = evaluate.add_subcommand(
+      "tiles", "tiles of products against the launched ones, each GPU left out");
+  command->add_option("files", options->files, "CSV files of measured products")->required();
+  command->add_option("--seed", options->fit.seed, "of the refits")->capture_default_str();
+  command->add_option("--threads", options->fit.threads)
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  add_output_options(*command, options->output, {"text", "json", "markdown"});
+  command->callback([options, &context] {
+    run_command(context, [&] { return run_evaluate_tiles(*options, context); });
+  });
+}
+
 void add_evaluate(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("evaluate", "predictions against measurements");
   command->require_subcommand(1);
   add_evaluate_kernels(*command, context);
   add_evaluate_labels(*command, context);
+  add_evaluate_tiles(*command, context);
   command->footer(
       "\nExamples:\n"
       "  rooftile evaluate kernels measured/linear.csv\n"
       "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
+      "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n"
       "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n");
 }
 

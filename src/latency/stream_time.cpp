@@ -5,15 +5,17 @@
 #include <array>
 #include <cmath>
 
+#include "tile/occupancy.h"
+
 namespace rooftile::latency {
 
 namespace {
 
 constexpr double kLatencyFloor = 50;      // clocks per iteration when loads hit L1
 constexpr double kOutputsPerThread = 64;  // 8 x 8 accumulators
-constexpr double kRegistersPerThread = 128;
+constexpr std::int64_t kRegistersPerThread = 128;
 constexpr double kWarpTileM = 64, kWarpTileN = 32;
-constexpr double kMaxActive = 8;
+constexpr std::int64_t kMaxActive = 8;
 
 double shared_bytes_per_cta(const StreamTile& tile, double element) {
   return 2 * (tile.m + tile.n) * tile.k * element;  // double buffered
@@ -81,12 +83,16 @@ Limiter limiter_of(Bottleneck bottleneck) {
 }
 
 double active_ctas(const TimeMachine& g, const StreamTile& tile, double element) {
-  const double threads = tile.m * tile.n / kOutputsPerThread;
-  double active = std::floor(g.registers / (threads * kRegistersPerThread));
-  if (g.shared.base() > 0) {
-    active = std::min(active, std::floor(g.shared.base() / shared_bytes_per_cta(tile, element)));
-  }
-  return std::clamp(active, 1.0, kMaxActive);
+  tile::SmLimits sm{.registers = static_cast<std::int64_t>(g.registers),
+                    .max_threads = {},
+                    .max_blocks = kMaxActive,
+                    .shared = {}};
+  if (g.shared.base() > 0) sm.shared = g.shared;
+  const tile::CtaNeeds cta{
+      .threads = static_cast<std::int64_t>(tile.m * tile.n / kOutputsPerThread),
+      .registers_per_thread = kRegistersPerThread,
+      .shared = Bytes::from_base(shared_bytes_per_cta(tile, element))};
+  return static_cast<double>(tile::active_ctas(cta, sm));
 }
 
 Bytes l1_data_size(const TimeMachine& g, const StreamTile& tile, double element) {

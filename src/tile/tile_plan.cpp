@@ -8,6 +8,8 @@
 #include <cmath>
 #include <variant>
 
+#include "tile/occupancy.h"
+
 namespace rooftile::tile {
 
 namespace {
@@ -26,8 +28,8 @@ constexpr std::array<TileSize, 5> kGemmTiles{{{128, 128}, {128, 64}, {64, 64}, {
 constexpr std::int64_t kGemmDepth = 16;
 // Threads of a vector kernel times elements per thread, as PyTorch launches them.
 constexpr std::int64_t kVectorTile = 512;
-// CTAs of a vector kernel that share an SM: 2048 threads / 128.
-constexpr std::int64_t kVectorCtasPerSm = 16;
+constexpr std::int64_t kVectorThreads = 128;
+constexpr std::int64_t kUsualThreadsPerSm = 2048;  // where the GPU's file states none
 
 /// Relative time of the grid with tile `t`: whole waves of padded tiles.
 double grid_cost(const ops::GemmShape& shape, TileSize t, std::int64_t sms) {
@@ -60,7 +62,9 @@ TilePlan cut_rows(const ops::RowShape& shape, ops::KernelClass kind, const hardw
   const std::int64_t elements = shape.rows * shape.columns;
   TilePlan plan{.tile_m = 1, .tile_n = row_per_tile ? shape.columns : kVectorTile};
   plan.tiles = row_per_tile ? shape.rows : ceil_div(elements, kVectorTile);
-  plan.concurrent = gpu.sm.count * kVectorCtasPerSm;
+  SmLimits sm = sm_limits(gpu);
+  if (!sm.max_threads) sm.max_threads = kUsualThreadsPerSm;
+  plan.concurrent = gpu.sm.count * active_ctas({.threads = kVectorThreads}, sm);
   plan.padding = static_cast<double>(plan.tiles * plan.tile_n) / static_cast<double>(elements);
   return plan;
 }

@@ -9,6 +9,7 @@
 
 #include "fit/evaluate.h"
 #include "fit/fit_neusight.h"
+#include "fit/tile_report.h"
 
 namespace rooftile::fit {
 namespace {
@@ -120,6 +121,29 @@ TEST_F(NeuSightFit, StandsBesideOursInTheEvaluation) {
     EXPECT_TRUE(std::isfinite(*s.neusight_error));
   }
   EXPECT_FALSE(evaluate_left_out(dataset, *fits, nullptr).summary.front().neusight_error);
+}
+
+TEST_F(NeuSightFit, TilesAreComparedWithTheLaunchedOnes) {
+  const auto fits = fit(dataset, Catalog::embedded(), {});
+  ASSERT_TRUE(fits);
+  const auto report = compare_tiles(dataset, *fits, {.rows = 20});
+  // All GPUs, then each: 20 of 60 rows of the one campaign.
+  ASSERT_EQ(report.size(), 4U);
+  EXPECT_EQ(report.front().group, "linear");
+  EXPECT_EQ(report.front().rows, 60);
+  EXPECT_EQ(report.back().rows, 20);
+  for (const TileAgreement& a : report) {
+    // Every kernel of the data names 128x64: the nearest one cannot miss, and costs nothing.
+    EXPECT_DOUBLE_EQ(a.nearest.exact, 1) << a.group;
+    EXPECT_DOUBLE_EQ(a.nearest.same_area, 1) << a.group;
+    EXPECT_DOUBLE_EQ(a.nearest.shift, 0) << a.group;
+    EXPECT_DOUBLE_EQ(a.nearest.error, a.launched_error) << a.group;
+    EXPECT_LE(a.ours.exact, a.ours.same_area) << a.group;
+    EXPECT_LE(a.ours.same_area, 1) << a.group;
+    EXPECT_GE(a.ours.shift, 0) << a.group;
+  }
+  for (Sample& sample : dataset.samples) sample.tile.reset();
+  EXPECT_TRUE(compare_tiles(dataset, *fits, {.rows = 20}).empty());
 }
 
 TEST(LaunchedTile, OfAnElementwiseKernelComesFromItsGrid) {
