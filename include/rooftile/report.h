@@ -52,6 +52,14 @@ struct MemoryReport {
   std::optional<bool> fits;
 };
 
+/// How several GPUs share the step.
+struct ParallelReport {
+  std::int64_t gpus = 1, dp = 1, tp = 1, pp = 1, microbatches = 1;
+  std::string system;  ///< "NVIDIA DGX A100 640GB", or "4 x NVIDIA ..." without a system
+  std::string data_link, tensor_link, pipeline_link;  ///< empty where there is no such group
+  double idle_fraction = 0;                           ///< of a mean GPU: the pipeline's bubble
+};
+
 struct Report {
   Request request;         ///< as resolved: defaults filled in
   std::string model_name;  ///< "gpt2-large"
@@ -63,8 +71,9 @@ struct Report {
   double bound_total_ms = 0;
   double flops = 0;
   std::map<std::string, double> limiter_share;  ///< fraction of the time per limiter
-  MemoryReport memory;
-  std::vector<OperatorReport> operators;  ///< in the order of execution
+  std::optional<ParallelReport> parallel;       ///< more than one GPU or micro-batch
+  MemoryReport memory;                          ///< of the fullest GPU
+  std::vector<OperatorReport> operators;        ///< in the order of execution
   std::vector<std::string> warnings;
 };
 

@@ -27,6 +27,12 @@ struct Request {
       "none";              ///< none | sgd | sgd_momentum | adam | adamw; part of a training step
   bool recompute = false;  ///< activation checkpointing, per block
 
+  std::int64_t dp = 1;                ///< replicas, which share the batch
+  std::int64_t tp = 1;                ///< GPUs that share every layer
+  std::int64_t pp = 1;                ///< stages of the pipeline
+  std::int64_t microbatches = 1;      ///< pieces of a replica's batch
+  std::optional<std::string> system;  ///< links between GPUs: catalogue name or JSON file
+
   std::string predictor;             ///< empty: the default predictor
   std::vector<std::string> catalog;  ///< folders that overlay the embedded catalogue
 };

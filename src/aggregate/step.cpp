@@ -2,6 +2,7 @@
 #include "aggregate/step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace rooftile::aggregate {
@@ -10,6 +11,27 @@ namespace {
 
 // Host-only nodes took 6 to 9 us around 7: a factor of 1.3 each way.
 constexpr double kHostSpread = 1.3;
+
+/// Half of an interval, from equally correlated errors: the variance of the sum is
+///   rho (sum of w)^2 + (1 - rho) sum of w^2
+/// with w = what an operator's launches together may be off. With many operators the first term
+/// stays: the width falls to sqrt(rho) of the sum of the widths and no further.
+class CorrelatedWidth {
+ public:
+  void add(Seconds width) {
+    sum_ += width;
+    squares_ += width.base() * width.base();
+  }
+  [[nodiscard]] Seconds total() const {
+    const double sum = sum_.base();
+    return Seconds::from_base(
+        std::sqrt(kErrorCorrelation * sum * sum + (1 - kErrorCorrelation) * squares_));
+  }
+
+ private:
+  Seconds sum_;
+  double squares_ = 0;
+};
 
 }  // namespace
 
@@ -30,12 +52,13 @@ latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKe
 StepEstimate step_time(std::vector<OperatorEstimate> operators) {
   StepEstimate step;
   bool bound_only = true;
+  CorrelatedWidth below, above;
   for (const OperatorEstimate& op : operators) {
     const auto launches = static_cast<double>(op.kernel.count);
     const Seconds time = op.estimate.time * launches;
     step.total += time;
-    step.low += op.estimate.low * launches;
-    step.high += op.estimate.high * launches;
+    below.add((op.estimate.time - op.estimate.low) * launches);
+    above.add((op.estimate.high - op.estimate.time) * launches);
     step.bound += op.estimate.bound * launches;
     step.flops += op.kernel.work.flops * launches;
     step.by_phase[static_cast<std::size_t>(op.kernel.phase)] += time;
@@ -43,6 +66,8 @@ StepEstimate step_time(std::vector<OperatorEstimate> operators) {
     if (op.kernel.memory_factor > 0) step.host += kHostLaunch * launches;
     bound_only = bound_only && op.estimate.provenance == latency::Provenance::Bound;
   }
+  step.low = max(step.total - below.total(), step.bound);
+  step.high = step.total + above.total();
   if (!bound_only && step.host > step.total) {
     const double stretch = step.host / step.total;
     step.by_limiter[static_cast<std::size_t>(latency::Limiter::Launch)] += step.host - step.total;

@@ -6,20 +6,28 @@
 //   - bytes that eager kernels move beyond the compulsory ones (graph/eager.h),
 //   - a host that cannot launch faster than about one kernel in 7 us: when the kernels are shorter,
 //     the step takes the host's time.
-// A bound has neither gaps nor excess bytes. The interval of the sum is the sum of the intervals:
-// errors of kernels on one GPU are correlated (one clock, one memory system), so they must not be
-// averaged away with the square root of their number.
+// A bound has neither gaps nor excess bytes. Errors of kernels on one GPU are correlated (one
+// clock, one memory system): the interval of the step does not shrink with the square root of their
+// number. How much of it is common to all kernels is one number, kErrorCorrelation.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "aggregate/communication.h"
 #include "core/units.h"
 #include "graph/lower.h"
 #include "latency/estimate.h"
 
 namespace rooftile::aggregate {
+
+/// Correlation of the errors of two operators in a step. Chosen so that the 80 % interval covers
+/// about 80 % of the measured steps of GPUs that were left out (69 steps on P4, P100, V100, T4,
+/// A100-40GB, MI100 and MI210; docs/accuracy_steps.md).
+inline constexpr double kErrorCorrelation = 0.2;
 
 /// One kernel of the lowered graph with the estimate of a single launch.
 struct OperatorEstimate {
@@ -34,6 +42,17 @@ inline constexpr Seconds kKernelGap = Seconds::from_base(3e-6);
 /// 9 us. The steps at hand are long enough that it never decides, so it is not validated by them.
 inline constexpr Seconds kHostLaunch = Seconds::from_base(7e-6);
 
+/// What GPUs tell each other, `count` times per step; overlapped or not (aggregate/parallel.h).
+struct TransferEstimate {
+  std::string name;
+  std::string_view op;  ///< "all_reduce", "send"; static text
+  graph::Phase phase = graph::Phase::Forward;
+  std::int64_t count = 1;
+  std::int64_t gpus = 2;
+  Bytes bytes;
+  TransferTime each;
+};
+
 struct StepEstimate {
   Seconds total, low, high;
   Seconds host;  ///< time of the host to launch everything; part of the total when it is longer
@@ -42,6 +61,9 @@ struct StepEstimate {
   std::array<Seconds, 4> by_phase{};                     ///< indexed by graph::Phase
   std::array<Seconds, latency::kLimiters> by_limiter{};  ///< indexed by latency::Limiter
   std::vector<OperatorEstimate> operators;
+  std::vector<TransferEstimate> transfers;  ///< several GPUs only
+  Seconds communication;                    ///< the part that nothing hides
+  Seconds idle;                             ///< of a mean GPU of a pipeline
 
   [[nodiscard]] Seconds of(graph::Phase phase) const {
     return by_phase[static_cast<std::size_t>(phase)];

@@ -57,7 +57,37 @@ Result<Columns> find_columns(const CsvHeader& header) {
 struct LabelRow {
   LabelCase known;  ///< what the file says
   Request request;
+  bool modelled = true;  ///< the option has a meaning here
 };
+
+/// "", "fusion", "dp4", "tp4", "pp4", "pp4_2" (4 stages, 2 micro-batches); false for others.
+bool apply_option(std::string_view option, Request& request) {
+  if (option.empty()) return true;
+  if (option == "fusion") {
+    request.fusion = "compile";
+    return true;
+  }
+  if (option.size() < 3) return false;
+  const std::string_view kind = option.substr(0, 2);
+  const std::string_view numbers = option.substr(2);
+  const std::size_t bar = numbers.find('_');
+  const auto ways = parse_int(numbers.substr(0, bar));
+  if (!ways) return false;
+  if (kind == "dp" && bar == std::string_view::npos) {
+    request.dp = *ways;
+  } else if (kind == "tp" && bar == std::string_view::npos) {
+    request.tp = *ways;
+  } else if (kind == "pp") {
+    request.pp = *ways;
+    if (bar == std::string_view::npos) return true;
+    const auto pieces = parse_int(numbers.substr(bar + 1));
+    if (!pieces) return false;
+    request.microbatches = *pieces;
+  } else {
+    return false;
+  }
+  return true;
+}
 
 Result<LabelRow> read_row(const CsvReader& csv, const Columns& c, const std::string& models) {
   LabelRow row;
@@ -84,7 +114,7 @@ Result<LabelRow> read_row(const CsvReader& csv, const Columns& c, const std::str
   row.request.gpu = known.device;
   row.request.sequence = sequence;
   row.request.phase = known.mode == "inf" ? "infer" : "train";
-  row.request.fusion = known.option == "fusion" ? "compile" : "none";
+  row.modelled = apply_option(known.option, row.request);
   return row;
 }
 
@@ -164,7 +194,7 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
     if (!more) break;
     ROOFTILE_CHECK(header.check_width(csv));
     ROOFTILE_TRY(LabelRow row, read_row(csv, columns, models));
-    if (!row.known.option.empty() && row.known.option != "fusion") {
+    if (!row.modelled) {
       evaluation.skipped[row.known.option] += 1;
       continue;
     }

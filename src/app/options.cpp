@@ -30,6 +30,37 @@ Status check_size(std::string_view option, std::int64_t value) {
   return usage_error(fmt::format("{} must be between 1 and {}, not {}", option, kMost, value));
 }
 
+Result<aggregate::Parallelism> parse_parallelism(const Request& request) {
+  constexpr std::int64_t kMost = 1 << 16;
+  for (const auto& [option, value] :
+       {std::pair("--dp", request.dp), std::pair("--tp", request.tp), std::pair("--pp", request.pp),
+        std::pair("--microbatches", request.microbatches)}) {
+    if (value < 1 || value > kMost) {
+      return usage_error(fmt::format("{} must be between 1 and {}, not {}", option, kMost, value));
+    }
+  }
+  if (request.dp * request.tp > kMost || request.dp * request.tp * request.pp > kMost) {
+    return usage_error(fmt::format("--dp {} x --tp {} x --pp {} are too many GPUs", request.dp,
+                                   request.tp, request.pp),
+                       fmt::format("up to {}", kMost));
+  }
+  if (request.batch % request.dp != 0) {
+    return usage_error(
+        fmt::format("a batch of {} is not divisible by --dp {}", request.batch, request.dp),
+        "the batch is that of all replicas together");
+  }
+  if (request.batch / request.dp % request.microbatches != 0) {
+    return usage_error(
+        fmt::format("{} sequences per replica are not divisible by --microbatches {}",
+                    request.batch / request.dp, request.microbatches),
+        "the batch is that of all replicas together");
+  }
+  return aggregate::Parallelism{.data = request.dp,
+                                .tensor = request.tp,
+                                .pipeline = request.pp,
+                                .microbatches = request.microbatches};
+}
+
 /// Errors of the word parsers are about the command line, not about a file.
 template <typename T>
 Result<T> as_usage(Result<T> result) {
@@ -45,7 +76,10 @@ Result<StepOptions> parse_step_options(const Request& request) {
   ROOFTILE_TRY(options.import.attention, as_usage(graph::parse_attention(request.attention)));
   ROOFTILE_TRY(options.import.dtype, as_usage(parse_dtype(request.dtype)));
   ROOFTILE_CHECK(check_size("--batch", request.batch));
-  options.import.batch = request.batch;
+  ROOFTILE_TRY(options.parallelism, parse_parallelism(request));
+  // Every replica works through its share of the batch in equal pieces.
+  options.import.batch =
+      request.batch / (options.parallelism.data * options.parallelism.microbatches);
   if (request.sequence) {
     ROOFTILE_CHECK(check_size("--seq", *request.sequence));
     options.import.sequence = *request.sequence;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "aggregate/memory.h"
+#include "aggregate/parallel.h"
 #include "core/result.h"
 #include "graph/import_model.h"
 #include "graph/lower.h"
@@ -18,6 +19,7 @@ struct StepOptions {
   graph::ImportOptions import;
   graph::LowerOptions lower;
   aggregate::MemoryOptions memory;
+  aggregate::Parallelism parallelism;
 };
 
 Result<StepOptions> parse_step_options(const Request& request);

@@ -6,12 +6,17 @@
 #include <utility>
 
 #include "aggregate/memory.h"
+#include "aggregate/parallel.h"
 #include "aggregate/step.h"
 #include "app/options.h"
 #include "graph/fuse.h"
 #include "graph/import_model.h"
 #include "graph/lower.h"
+#include "graph/stages.h"
+#include "graph/tensor_parallel.h"
+#include "hardware/load.h"
 #include "hardware/machine.h"
+#include "hardware/system.h"
 #include "latency/predictor.h"
 #include "report/make.h"
 
@@ -37,30 +42,97 @@ Status check_applies(const Request& request, const graph::Graph& graph) {
   return {};
 }
 
+/// The system of the request, or one node of the GPU's own links; nothing for a single GPU.
+Result<std::optional<hardware::SystemSpec>> find_system(const Request& request,
+                                                        const hardware::GpuSpec& gpu,
+                                                        const Catalog& catalog, std::int64_t gpus) {
+  if (!request.system) {
+    if (gpus == 1) return std::nullopt;
+    return hardware::system_of(gpu, gpus);
+  }
+  ROOFTILE_TRY(hardware::SystemSpec system, hardware::load_system(catalog, *request.system));
+  if (system.gpu) {
+    ROOFTILE_TRY(const hardware::GpuSpec inside, hardware::load_gpu(catalog, *system.gpu));
+    if (inside.id != gpu.id) {
+      return bad_input({}, fmt::format("{} holds {}, not {}", system.name, inside.id, gpu.id),
+                       fmt::format("use --gpu {}, or a system of {}", inside.id, gpu.id));
+    }
+  }
+  return system;
+}
+
+/// Neighbours share layers, then come the replicas, then the stages of the pipeline.
+Result<aggregate::Interconnect> links_of(const hardware::SystemSpec& system,
+                                         const aggregate::Parallelism& p) {
+  aggregate::Interconnect links;
+  if (p.tensor > 1) {
+    ROOFTILE_TRY(links.tensor, hardware::link_of(system, p.tensor));
+  }
+  if (p.data > 1) {
+    ROOFTILE_TRY(links.data, hardware::link_of(system, p.tensor * p.data));
+  }
+  if (p.pipeline > 1) {
+    ROOFTILE_TRY(links.pipeline, hardware::link_of(system, p.gpus()));
+  }
+  return links;
+}
+
+Result<aggregate::StepEstimate> estimate(const graph::Graph& graph,
+                                         const graph::LowerOptions& options,
+                                         const hardware::Machine& machine,
+                                         const latency::Predictor& predictor) {
+  std::vector<aggregate::OperatorEstimate> operators;
+  for (graph::LoweredKernel& kernel : graph::lower(graph, options)) {
+    ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));  // a rate for every dtype
+    const auto estimate = aggregate::in_step(predictor.estimate(job, machine), kernel);
+    operators.push_back({std::move(kernel), estimate});
+  }
+  return aggregate::step_time(std::move(operators));
+}
+
 }  // namespace
 
 Result<Report> predict_with(const Request& request, const Catalog& catalog,
                             const latency::Predictor& predictor) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
-  ROOFTILE_TRY(auto graph, graph::import_model(catalog, request.model, options.import));
-  ROOFTILE_CHECK(check_applies(request, graph));
-  if (options.fuse) graph = graph::fuse(graph);
-
-  std::vector<aggregate::OperatorEstimate> operators;
-  for (graph::LoweredKernel& kernel : graph::lower(graph, options.lower)) {
-    ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));  // a rate for every dtype
-    const auto estimate = aggregate::in_step(predictor.estimate(job, machine), kernel);
-    operators.push_back({std::move(kernel), estimate});
+  const aggregate::Parallelism& parallelism = options.parallelism;
+  ROOFTILE_TRY(const auto system, find_system(request, machine.gpu, catalog, parallelism.gpus()));
+  aggregate::Interconnect links;
+  if (system) {
+    ROOFTILE_TRY(links, links_of(*system, parallelism));
   }
-  const auto step = aggregate::step_time(std::move(operators));
-  const auto memory = aggregate::memory(graph, options.memory);
+  ROOFTILE_TRY(const auto model, graph::import_model(catalog, request.model, options.import));
+  ROOFTILE_CHECK(check_applies(request, model));
+  ROOFTILE_TRY(auto part, graph::split_tensors(model, parallelism.tensor));
+  if (options.fuse) part = graph::fuse(part);
+  ROOFTILE_TRY(auto stages, graph::split_stages(part, parallelism.pipeline));
+
+  std::vector<aggregate::StageEstimate> estimates;
+  std::vector<aggregate::MemoryEstimate> memory;
+  const bool train = options.lower.mode == graph::Mode::Train;
+  for (const graph::Stage& stage : stages) {
+    ROOFTILE_TRY(auto step, estimate(stage.graph, options.lower, machine, predictor));
+    estimates.push_back({.step = std::move(step),
+                         .reductions = graph::reductions(stage.graph, options.lower),
+                         .gradients = train ? graph::gradient_buckets(stage.graph)
+                                            : std::vector<graph::GradientBucket>{},
+                         .output = stage.output,
+                         .count = stage.count});
+    memory.push_back(aggregate::memory(stage.graph, options.memory));
+  }
+  const auto step = aggregate::parallel_step(std::move(estimates), parallelism, links);
 
   Request resolved = request;
   resolved.predictor = predictor.name();
-  if (graph.family != "cnn") resolved.sequence = graph.sequence;
-  if (graph.step == graph::Step::Decode) resolved.context = graph.context;
-  return report::make(resolved, graph, machine, step, memory);
+  if (model.family != "cnn") resolved.sequence = model.sequence;
+  if (model.step == graph::Step::Decode) resolved.context = model.context;
+  Report report =
+      report::make(resolved, model, machine, step, aggregate::fullest(memory, parallelism));
+  if (!parallelism.single()) {
+    report.parallel = report::make_parallel(parallelism, links, system ? system->name : "", step);
+  }
+  return report;
 }
 
 Result<Report> predict(const Request& request, const Catalog& catalog) {

@@ -26,6 +26,19 @@ void add_request_options(CLI::App& command, Request& request) {
                   "training: include the update of none, sgd, adam or adamw")
       ->capture_default_str();
   command.add_flag("--recompute", request.recompute, "training: recompute activations per block");
+  command.add_option("--dp", request.dp, "replicas that share the batch (data parallel)")
+      ->capture_default_str();
+  command.add_option("--tp", request.tp, "GPUs that share every layer (tensor parallel)")
+      ->capture_default_str();
+  command.add_option("--pp", request.pp, "stages of layers, one after another (pipeline parallel)")
+      ->capture_default_str();
+  command
+      .add_option("--microbatches", request.microbatches,
+                  "pieces in which a replica works through its batch")
+      ->capture_default_str();
+  command.add_option(
+      "--system", request.system,
+      "links between the GPUs: catalogue name or JSON file (default: the GPU's own)");
   command.add_option("--predictor", request.predictor, "how kernels are timed (default: the best)");
   command.add_option("--machine", request.machine,
                      "measured ceilings to use instead of the data sheet's");

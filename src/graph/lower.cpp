@@ -50,8 +50,7 @@ class Lowering {
     const ops::OptimizerUpdate op{.optimizer = optimizer, .elements = graph_.parameters};
     op.forward({.precision = precision_, .input_gradient = true}, scratch_);
     for (ops::KernelWork& work : scratch_) {
-      kernels_.push_back(
-          {.name = "optimizer", .phase = Phase::Optimizer, .count = 1, .work = std::move(work)});
+      kernels_.push_back({.name = "optimizer", .phase = Phase::Optimizer, .work = std::move(work)});
     }
     scratch_.clear();
   }
@@ -92,6 +91,7 @@ class Lowering {
     for (ExecutedWork& one : works) {
       kernels_.push_back({.name = block.name + "/" + node.name,
                           .phase = phase,
+                          .block = static_cast<std::size_t>(&block - graph_.blocks.data()),
                           .count = block.repeat * node.count,
                           .work = std::move(one.work),
                           .memory_factor = one.memory_factor});

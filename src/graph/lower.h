@@ -24,6 +24,7 @@ std::string_view name_of(Phase phase);
 struct LoweredKernel {
   std::string name;  ///< "block/node", equal for all kernels of a node
   Phase phase = Phase::Forward;
+  std::size_t block = 0;   ///< index in Graph::blocks; says nothing for the optimizer's update
   std::int64_t count = 1;  ///< launches per step
   ops::KernelWork work;
   /// Bytes that the kernel moves / its compulsory ones; 0 = not launched at all (graph/eager.h).

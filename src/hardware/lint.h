@@ -51,6 +51,10 @@ struct LintedFile {
 Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
                                            const std::optional<std::string>& name_or_path);
 
+/// What the name of a link says about its rate and the rate does not; nothing when they agree or
+/// the name says nothing.
+std::optional<std::string> link_problem(const LinkSpec& link);
+
 /// No finding that is not allowed.
 bool is_clean(std::span<const LintFinding> findings);
 bool is_clean(std::span<const LintedFile> files);

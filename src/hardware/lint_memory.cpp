@@ -261,18 +261,19 @@ std::optional<double> expected_link_rate(std::string_view name) {
 
 }  // namespace
 
+std::optional<std::string> link_problem(const LinkSpec& link) {
+  const auto expected = expected_link_rate(link.name);
+  const double found = link.per_direction.base() / 1e9;
+  if (!expected || near(found, *expected, kRounding)) return std::nullopt;
+  return fmt::format(
+      "\"{}\" gives {:g} GB/s in one direction, the file says {:g}{}", link.name, *expected, found,
+      near(found, 2.0 * *expected, kRounding) ? ": the sum of both directions?" : "");
+}
+
 void check_link_product(const GpuSpec& gpu, LintReport& report) {
   const auto check = [&report](const std::optional<LinkSpec>& link, std::string_view pointer) {
     if (!link) return;
-    const auto expected = expected_link_rate(link->name);
-    const double found = link->per_direction.base() / 1e9;
-    if (expected && !near(found, *expected, kRounding))
-      report.add(
-          std::string(pointer),
-          fmt::format(
-              "\"{}\" gives {:g} GB/s in one direction, the file says {:g}{}", link->name,
-              *expected, found,
-              near(found, 2.0 * *expected, kRounding) ? ": the sum of both directions?" : ""));
+    if (const auto problem = link_problem(*link)) report.add(std::string(pointer), *problem);
   };
   check(gpu.interconnect, "/links/interconnect/per_direction");
   check(gpu.pcie, "/links/pcie/per_direction");

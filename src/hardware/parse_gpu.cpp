@@ -201,7 +201,7 @@ Status read_measured(const JsonView& root, MeasuredSpec& measured) {
 }
 
 Status read_link(const JsonView& links, std::string_view key, std::optional<LinkSpec>& out) {
-  static constexpr std::array<std::string_view, 2> kKeys{"name", "per_direction"};
+  static constexpr std::array<std::string_view, 3> kKeys{"name", "per_direction", "gpus"};
   const auto object = links.find(key);
   if (!object) return {};
   ROOFTILE_CHECK(object->expect_keys(kKeys));
@@ -209,6 +209,7 @@ Status read_link(const JsonView& links, std::string_view key, std::optional<Link
   ROOFTILE_TRY(link.name, required_string(*object, "name"));
   ROOFTILE_TRY(const JsonView rate, object->at("per_direction"));
   ROOFTILE_TRY(link.per_direction, positive<BytesPerSecond>(rate));
+  ROOFTILE_CHECK(read_count(*object, "gpus", link.gpus));
   out = std::move(link);
   return {};
 }

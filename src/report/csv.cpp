@@ -24,16 +24,16 @@ std::string to_csv(const Report& report) {
 std::string compare_to_csv(std::span<const Report> reports) {
   std::string text =
       "gpu,total_ms,low_ms,high_ms,bound_ms,forward_ms,backward_ms,optimizer_ms,memory_bytes,"
-      "capacity_bytes,fits\n";
+      "capacity_bytes,fits,communication_ms\n";
   for (const Report& report : reports) {
     const LatencyReport& latency = report.latency;
     const MemoryReport& memory = report.memory;
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.gpu_name),
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.gpu_name),
                         latency.total_ms, latency.low_ms, latency.high_ms, report.bound_total_ms,
                         latency.forward_ms, latency.backward_ms, latency.optimizer_ms,
                         memory.total_bytes,
                         memory.capacity_bytes ? fmt::to_string(*memory.capacity_bytes) : "",
-                        memory.fits ? fmt::to_string(*memory.fits) : "");
+                        memory.fits ? fmt::to_string(*memory.fits) : "", latency.communication_ms);
   }
   return text;
 }

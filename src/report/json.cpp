@@ -21,6 +21,11 @@ ordered_json request_json(const Request& request) {
   if (request.sequence) json["seq"] = *request.sequence;
   if (request.context) json["context"] = *request.context;
   if (request.machine) json["machine"] = *request.machine;
+  json["dp"] = request.dp;
+  json["tp"] = request.tp;
+  json["pp"] = request.pp;
+  json["microbatches"] = request.microbatches;
+  if (request.system) json["system"] = *request.system;
   return json;
 }
 
@@ -32,6 +37,20 @@ ordered_json memory_json(const MemoryReport& memory) {
   if (memory.capacity_bytes) json["capacity_bytes"] = *memory.capacity_bytes;
   if (memory.fits) json["fits"] = *memory.fits;
   return json;
+}
+
+ordered_json parallel_json(const ParallelReport& parallel) {
+  return {{"gpus", parallel.gpus},
+          {"dp", parallel.dp},
+          {"tp", parallel.tp},
+          {"pp", parallel.pp},
+          {"microbatches", parallel.microbatches},
+          {"system", parallel.system},
+          {"links",
+           {{"data", parallel.data_link},
+            {"tensor", parallel.tensor_link},
+            {"pipeline", parallel.pipeline_link}}},
+          {"idle_fraction", parallel.idle_fraction}};
 }
 
 ordered_json report_json(const Report& report, bool with_operators) {
@@ -54,6 +73,7 @@ ordered_json report_json(const Report& report, bool with_operators) {
                     {"flops", report.flops},
                     {"limiters", report.limiter_share},
                     {"memory", memory_json(report.memory)}};
+  if (report.parallel) json["parallel"] = parallel_json(*report.parallel);
   if (with_operators) {
     json["operators"] = ordered_json::array();
     for (const OperatorReport& op : report.operators)

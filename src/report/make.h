@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregate/memory.h"
+#include "aggregate/parallel.h"
 #include "aggregate/step.h"
 #include "graph/graph.h"
 #include "hardware/machine.h"
@@ -18,5 +19,10 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op,
 
 Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
             const aggregate::StepEstimate& step, const aggregate::MemoryEstimate& memory);
+
+/// How the GPUs share the step; `system` is empty for one GPU with micro-batches.
+ParallelReport make_parallel(const aggregate::Parallelism& parallelism,
+                             const aggregate::Interconnect& links, const std::string& system,
+                             const aggregate::StepEstimate& step);
 
 }  // namespace rooftile::report

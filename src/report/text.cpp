@@ -12,6 +12,30 @@ namespace rooftile::report {
 
 namespace {
 
+/// "on 8 GPUs (dp 2, tp 4)"
+std::string sharing(const ParallelReport& parallel) {
+  std::vector<std::string> parts;
+  for (const auto& [name, ways] :
+       {std::pair("dp", parallel.dp), std::pair("tp", parallel.tp), std::pair("pp", parallel.pp),
+        std::pair("micro-batches", parallel.microbatches)}) {
+    if (ways > 1) parts.push_back(fmt::format("{} {}", name, ways));
+  }
+  return fmt::format("{} GPU{} ({})", parallel.gpus, parallel.gpus > 1 ? "s" : "",
+                     fmt::join(parts, ", "));
+}
+
+/// One line for each kind of group.
+std::string links(const ParallelReport& parallel) {
+  std::string text;
+  const auto row = [&](std::string_view name, const std::string& link) {
+    if (!link.empty()) text += fmt::format("  {:<14} {}\n", name, link);
+  };
+  row("data", parallel.data_link);
+  row("tensor", parallel.tensor_link);
+  row("pipeline", parallel.pipeline_link);
+  return text;
+}
+
 std::string workload(const Report& report) {
   const Request& request = report.request;
   std::string text =
@@ -23,6 +47,7 @@ std::string workload(const Report& report) {
   text += fmt::format(", {}", request.dtype);
   if (request.attention != "eager") text += fmt::format(", {} attention", request.attention);
   if (request.fusion != "none") text += ", compiled";
+  if (report.parallel) text += ", " + sharing(*report.parallel);
   return text;
 }
 
@@ -157,7 +182,11 @@ std::string to_text(const Report& report, const TextOptions& options) {
                       format_rate(FlopsPerSecond::from_base(rate)),
                       format_count(static_cast<double>(report.parameters)));
   text += "\nlimited by\n" + limiters(report);
-  text += "\nmemory\n" + memory(report);
+  if (report.parallel && !report.parallel->system.empty()) {
+    text += fmt::format("\nlinks in {}\n", report.parallel->system) + links(*report.parallel);
+  }
+  text += report.parallel ? "\nmemory of the fullest GPU\n" : "\nmemory\n";
+  text += memory(report);
   text += "\nmost expensive operators, all layers together\n" + operators(report, options);
   for (const std::string& warning : report.warnings) {
     text += "\n" + yellow("warning: " + warning, color);

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+#include <vector>
+
 namespace rooftile::aggregate {
 namespace {
 
@@ -48,11 +52,26 @@ TEST(Step, ManyShortKernelsTakeTheTimeOfTheHost) {
   EXPECT_NEAR(to_us(step.of(graph::Phase::Forward)), 7000.0, 1e-6);
 }
 
-TEST(Step, IntervalsAddUp) {
-  const StepEstimate step = step_time({op_of(100, 1, latency::Provenance::Learned, 1.0),
-                                       op_of(100, 99, latency::Provenance::Learned, 1.0)});
-  // 1.2 x 100 us + 3 us, a hundred times: no square root of the number of kernels.
+TEST(Step, LaunchesOfOneOperatorAreWrongTogether) {
+  const StepEstimate step = step_time({op_of(100, 100, latency::Provenance::Learned, 1.0)});
+  // 1.2 x 100 us + 3 us, a hundred times: no square root of the number of launches.
   EXPECT_NEAR(to_us(step.high), 12300.0, 1e-6);
+}
+
+TEST(Step, OperatorsArePartlyWrongTogether) {
+  // Two operators of +-2000 us: sqrt(rho 4000^2 + (1 - rho) 2 x 2000^2) above the sum.
+  const StepEstimate step = step_time({op_of(100, 100, latency::Provenance::Learned, 1.0),
+                                       op_of(100, 100, latency::Provenance::Learned, 1.0)});
+  const double rho = kErrorCorrelation;
+  EXPECT_NEAR(to_us(step.high - step.total), 1000 * std::sqrt(rho * 16 + (1 - rho) * 8), 1e-6);
+}
+
+TEST(Step, IntervalsDoNotVanishWithManyOperators) {
+  std::vector<OperatorEstimate> many(10000, op_of(100, 1, latency::Provenance::Learned, 1.0));
+  const StepEstimate step = step_time(std::move(many));
+  // sqrt(rho) of +-20 us each remains.
+  EXPECT_GT(to_us(step.high - step.total), 10000 * 20 * std::sqrt(kErrorCorrelation));
+  EXPECT_LE(step.bound, step.low);
 }
 
 }  // namespace

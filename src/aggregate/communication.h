@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time of a collective over a group of GPUs (docs/theory/distributed.md). A ring of n GPUs sends
+// w bytes per GPU in s steps:
+//
+//   all-reduce     w = 2 (n - 1) / n b,  s = 2 (n - 1)
+//   send           w = b,                s = 1
+//
+//   time = start + step s + w / (efficiency link) (1 + (ramp / w)^0.4)
+//
+// where the last factor is the slow start of medium messages. Three constants per kind of link were
+// fitted to NCCL all-reduces of 4 KiB to 512 MiB on 2 and 4 GPUs: H200 for fabrics, L40S for PCIe,
+// where more than two GPUs share the host's bridges and each has 1/n of the link. Networks between
+// nodes have no data here: they take the fabric's constants.
+//
+// The bound is what any algorithm must move, also one that adds up inside of the switch: an
+// all-reduce sends and receives at least (n - 1) / n b at the full rate of the link.
+#pragma once
+
+#include <cstdint>
+
+#include "core/units.h"
+#include "hardware/system.h"
+
+namespace rooftile::aggregate {
+
+struct TransferTime {
+  Seconds time, low, high, bound;
+
+  TransferTime& operator+=(const TransferTime& other);
+  friend TransferTime operator*(const TransferTime& one, double times) {
+    return {one.time * times, one.low * times, one.high * times, one.bound * times};
+  }
+};
+
+/// The sum of `bytes` on each of `gpus` GPUs, on all of them. Nothing for a single GPU.
+TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link);
+
+/// `bytes` from one GPU to another one.
+TransferTime send(Bytes bytes, const hardware::GroupLink& link);
+
+}  // namespace rooftile::aggregate

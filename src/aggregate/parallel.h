@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The step of several GPUs (docs/theory/distributed.md) from the steps of the stages that one
+// replica consists of, each estimated for one micro-batch:
+//
+//   tensor parallel    all-reduces between the kernels, not overlapped with anything
+//   pipeline           GPipe [Hua19]: all micro-batches forward, then all backward;
+//                      sum of the stages + (micro-batches - 1) x the slowest stage, each way
+//   data parallel      the gradients of a layer are summed while the layers before it run their
+//                      backward pass of the last micro-batch; what is not done when the backward
+//                      pass ends is exposed
+//
+// Overlapping costs nothing in this model; on real GPUs the collective takes SMs and bandwidth from
+// the kernels. All replicas are assumed equally fast. The same arithmetic applied to the bounds of
+// kernels and links gives the bound of the step; to the ends of the intervals, its interval.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate/communication.h"
+#include "aggregate/memory.h"
+#include "aggregate/step.h"
+#include "graph/stages.h"
+
+namespace rooftile::aggregate {
+
+/// How many GPUs, and what each of them does.
+struct Parallelism {
+  std::int64_t data = 1;      ///< replicas
+  std::int64_t tensor = 1;    ///< GPUs that share every layer
+  std::int64_t pipeline = 1;  ///< stages
+  std::int64_t microbatches = 1;
+
+  [[nodiscard]] std::int64_t gpus() const { return data * tensor * pipeline; }
+  /// One GPU, the batch in one piece.
+  [[nodiscard]] bool single() const { return gpus() == 1 && microbatches == 1; }
+};
+
+/// The links of the three kinds of groups; present where the group has more than one GPU.
+struct Interconnect {
+  std::optional<hardware::GroupLink> data, tensor, pipeline;
+};
+
+/// One stage, `count` equal ones of which follow each other.
+struct StageEstimate {
+  StepEstimate step;  ///< one micro-batch and one update of the parameters
+  std::vector<graph::Reduction> reductions;
+  std::vector<graph::GradientBucket> gradients;  ///< empty for inference
+  Bytes output;                                  ///< to the next stage; zero for the last one
+  std::int64_t count = 1;
+};
+
+StepEstimate parallel_step(std::vector<StageEstimate> stages, const Parallelism& parallelism,
+                           const Interconnect& links);
+
+/// Memory of the fullest GPU: with a pipeline all micro-batches are in flight.
+MemoryEstimate fullest(const std::vector<MemoryEstimate>& stages, const Parallelism& parallelism);
+
+}  // namespace rooftile::aggregate
