@@ -17,9 +17,9 @@ std::string arithmetic(latency::Limiter limiter, const latency::Job& job,
                        const traffic::Traffic& traffic) {
   switch (limiter) {
     case latency::Limiter::Compute:
-      return fmt::format("{} at {}{}", format_flops(latency::least_flops(job.work)),
-                         format_rate(job.roof.compute),
-                         latency::least_flops(job.work) < job.work.flops ? " (Winograd)" : "");
+      return fmt::format(
+          "{} at {}{}", format_flops(latency::least_flops(job.work)), format_rate(job.roof.compute),
+          latency::least_flops(job.work) < job.work.flops ? " (Winograd or FFT)" : "");
     case latency::Limiter::L1:
       return fmt::format("{} at {}", format_bytes(traffic.l1), format_rate(*job.roof.l1));
     case latency::Limiter::L2:

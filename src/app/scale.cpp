@@ -150,6 +150,12 @@ report::ScaleVariant make_variant(const latency::ScalingStudy& study, const Fact
   return variant;
 }
 
+report::BalanceRow balance_row(const latency::BalancePoint& point) {
+  return {.resource = std::string(name_of(point.resource)),
+          .factor = point.factor,
+          .speedup = point.speedup};
+}
+
 report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
   const latency::ScalingStudy& study = named.study;
   const double base = study.step(Factors{}).seconds;
@@ -166,7 +172,11 @@ report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
                              .base_ms = before.seconds * 1e3,
                              .time_ms = after.seconds * 1e3,
                              .base_bottleneck = std::string(name_of(before.bottleneck)),
-                             .bottleneck = std::string(name_of(after.bottleneck))});
+                             .bottleneck = std::string(name_of(after.bottleneck)),
+                             .balance = {}});
+      for (const Resource r : latency::kAllResources) {
+        step.layers.back().balance.push_back(balance_row(latency::balance_point(study, i, r)));
+      }
     }
   }
   if (choices.study) {
@@ -179,9 +189,7 @@ report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
     }
   }
   for (const Resource r : latency::kAllResources) {
-    const latency::BalancePoint point = latency::balance_point(study, r);
-    step.balance.push_back(
-        {.resource = std::string(name_of(r)), .factor = point.factor, .speedup = point.speedup});
+    step.balance.push_back(balance_row(latency::balance_point(study, r)));
   }
   for (const double target : choices.targets) {
     const auto best = latency::optimize(study, target, choices.cost);

@@ -7,16 +7,16 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 
-#include "hardware/machine.h"
-#include "latency/conv_time.h"
-#include "latency/predictor.h"
-#include "ops/any_op.h"
+#include "app/conv_campaigns.h"
+#include "app/conv_refit.h"
 
 namespace rooftile::app {
 
 namespace {
+
+using latency::ConvAlgorithm;
+using latency::TimeConstants;
 
 constexpr double kDeepBenchCall = 15e-6;  // seconds per call, a property of the campaign
 constexpr double kImpossible = 0.97;      // of the peak
@@ -35,7 +35,9 @@ struct Error {
     inside += std::abs(log_ratio) <= std::log(kInterval) ? 1 : 0;
     ++count;
   }
-  [[nodiscard]] double mean() const { return std::exp(sum / static_cast<double>(count)) - 1; }
+  [[nodiscard]] double mean() const {
+    return count > 0 ? std::exp(sum / static_cast<double>(count)) - 1 : 0.0;
+  }
   [[nodiscard]] std::string text() const {
     if (count == 0) return "-";
     const auto n = static_cast<double>(count);
@@ -48,179 +50,85 @@ struct Error {
   }
 };
 
-struct Gpu {
-  latency::TimeMachine machine;
-  double peak = 0;  ///< FLOP/s at boost
-};
+/// The constants for each GPU of a campaign: the shipped ones, or fitted without it.
+using Constants = std::vector<TimeConstants>;
 
-/// Loads each GPU of a file once, by the file's own name for it.
-class Gpus {
- public:
-  explicit Gpus(const Catalog& catalog) : catalog_(catalog) {}
-  Result<const Gpu*> find(const std::string& name) {
-    if (const auto it = gpus_.find(name); it != gpus_.end()) return &it->second;
-    ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog_, name, std::nullopt));
-    const auto rate = machine.best_rate(DType::Fp32, true);
-    if (!rate) return unsupported(machine.gpu.file, "states no fp32 rate");
-    const double peak = 2.0 * static_cast<double>(machine.gpu.sm.count) *
-                        static_cast<double>(machine.gpu.sm.fp32_lanes) *
-                        machine.gpu.clock.boost.base();
-    const auto [it, inserted] = gpus_.emplace(
-        name, Gpu{.machine = latency::make_time_machine(machine, *rate, DType::Fp32, true),
-                  .peak = peak});
-    return &it->second;
-  }
-
- private:
-  const Catalog& catalog_;
-  std::map<std::string, Gpu> gpus_;
-};
-
-/// Numbers of the current record by column name.
-class Fields {
- public:
-  Fields(const CsvReader& csv, const CsvHeader& header) : csv_(csv), header_(header) {}
-  [[nodiscard]] Result<std::int64_t> integer(std::string_view name) const {
-    ROOFTILE_TRY(const std::size_t column, header_.column(name));
-    return csv_.integer(column);
-  }
-  [[nodiscard]] Result<std::string> text(std::string_view name) const {
-    ROOFTILE_TRY(const std::size_t column, header_.column(name));
-    return std::string(csv_[column]);
-  }
-  /// Milliseconds to seconds; an empty field was not measured.
-  [[nodiscard]] Result<std::optional<double>> time(std::string_view name) const {
-    ROOFTILE_TRY(const std::size_t column, header_.column(name));
-    if (csv_[column].empty()) return std::nullopt;
-    ROOFTILE_TRY(const double ms, csv_.number(column));
-    if (ms <= 0) return std::nullopt;
-    return ms * 1e-3;
-  }
-
- private:
-  const CsvReader& csv_;
-  const CsvHeader& header_;
-};
-
-Result<ops::ConvShape> deepbench_shape(const Fields& fields) {
-  ops::ConvShape c;
-  const std::array<std::pair<const char*, std::int64_t*>, 11> columns{{{"n", &c.n},
-                                                                       {"c", &c.c},
-                                                                       {"h", &c.h},
-                                                                       {"w", &c.w},
-                                                                       {"k", &c.k},
-                                                                       {"r", &c.r},
-                                                                       {"s", &c.s},
-                                                                       {"pad_h", &c.pad_h},
-                                                                       {"pad_w", &c.pad_w},
-                                                                       {"stride_h", &c.stride_h},
-                                                                       {"stride_w", &c.stride_w}}};
-  for (const auto& [name, value] : columns) {
-    ROOFTILE_TRY(*value, fields.integer(name));
-  }
-  ROOFTILE_CHECK(ops::Conv2d{.conv = c}.check());
-  return c;
+std::vector<latency::TimeMachine> timed(const std::vector<CampaignGpu>& gpus,
+                                        const Constants& constants) {
+  std::vector<latency::TimeMachine> machines;
+  for (std::size_t i = 0; i < gpus.size(); ++i) machines.push_back(gpus[i].timed(constants[i]));
+  return machines;
 }
 
-/// Predicted seconds of the best algorithm, or of the implicit GEMM.
-double predict(ops::ConvShape conv, ops::ConvPass pass, const Gpu& gpu,
-               const latency::ConvTimeOptions& options) {
+/// Seconds of the fastest algorithm, and of the implicit GEMM.
+struct Predicted {
+  double chosen = 0, implicit = 0;
+  ConvAlgorithm algorithm = ConvAlgorithm::ImplicitGemm;
+};
+
+Predicted predict(ops::ConvShape conv, ops::ConvPass pass, const latency::TimeMachine& machine) {
   conv.pass = pass;
-  return latency::conv_candidates(conv, DType::Fp32, gpu.machine, options).front().seconds();
+  const auto all = latency::conv_candidates(conv, DType::Fp32, machine, {});
+  const auto implicit = std::find_if(all.begin(), all.end(), [](const auto& candidate) {
+    return candidate.algorithm == ConvAlgorithm::ImplicitGemm;
+  });
+  return {.chosen = all.front().seconds(),
+          .implicit = implicit->seconds(),
+          .algorithm = all.front().algorithm};
 }
 
 struct DeepBenchErrors {
-  Error implicit, forward, data, filter;
+  Error implicit, forward, data, filter, filter_choice;
   std::int64_t dropped = 0;
+  [[nodiscard]] double sum() const {
+    return implicit.mean() + forward.mean() + data.mean() + filter.mean();
+  }
 };
 
-Status add_deepbench_row(const Fields& fields, const std::string& name, const Gpu& gpu,
-                         DeepBenchErrors& errors) {
-  ROOFTILE_TRY(const ops::ConvShape conv, deepbench_shape(fields));
-  ROOFTILE_TRY(const std::string algorithm, fields.text("fwd_algorithm"));
-  ROOFTILE_TRY(const auto forward, fields.time("fwd_ms"));
-  ROOFTILE_TRY(const auto data, fields.time("bwd_data_ms"));
-  ROOFTILE_TRY(const auto filter, fields.time("bwd_filter_ms"));
-  if (forward) {
-    const double flops = 2.0 * static_cast<double>(conv.n * conv.p() * conv.q()) *
-                         static_cast<double>(conv.k * conv.c * conv.r * conv.s);
-    if (algorithm.starts_with("IMPLICIT")) {
-      if (flops / *forward > kImpossible * gpu.peak) {
+void add_row(const DeepBenchRow& row, double peak, const latency::TimeMachine& machine,
+             DeepBenchErrors& errors) {
+  if (row.forward) {
+    const Predicted t = predict(row.conv, ops::ConvPass::Forward, machine);
+    if (row.algorithm.starts_with("IMPLICIT")) {
+      if (row.rate(*row.forward) > kImpossible * peak) {
         ++errors.dropped;
       } else {
-        errors.implicit.add(
-            predict(conv, ops::ConvPass::Forward, gpu, {.implicit_gemm_only = true}) +
-                kDeepBenchCall,
-            *forward);
+        errors.implicit.add(t.implicit + kDeepBenchCall, *row.forward);
       }
     }
-    errors.forward.add(predict(conv, ops::ConvPass::Forward, gpu, {}) + kDeepBenchCall, *forward);
+    errors.forward.add(t.chosen + kDeepBenchCall, *row.forward);
   }
-  if (data) {
-    errors.data.add(predict(conv, ops::ConvPass::DataGradient, gpu, {}) + kDeepBenchCall, *data);
+  if (row.data) {
+    const Predicted t = predict(row.conv, ops::ConvPass::DataGradient, machine);
+    errors.data.add(t.chosen + kDeepBenchCall, *row.data);
   }
-  // The campaigns of P100 and TITAN Xp ran a cuDNN with Winograd filter gradients.
-  const bool winograd = name == "P100" || name == "TitanXp";
-  if (filter) {
-    errors.filter.add(
-        predict(conv, ops::ConvPass::FilterGradient, gpu, {.winograd_filter_gradient = winograd}) +
-            kDeepBenchCall,
-        *filter);
+  if (row.filter) {
+    const Predicted t = predict(row.conv, ops::ConvPass::FilterGradient, machine);
+    const bool winograd = row.rate(*row.filter) > kImpossible * peak;
+    errors.filter.add((winograd ? t.chosen : t.implicit) + kDeepBenchCall, *row.filter);
+    errors.filter_choice.add(t.chosen + kDeepBenchCall, *row.filter);
   }
-  return {};
 }
 
-struct NeuSightRow {
-  std::string gpu;
-  bool implicit = false;     ///< ran scudnn_128x* as implicit GEMM
-  bool named_right = false;  ///< the chosen algorithm is the one that ran
-  std::int64_t index = 0;    ///< of the GPU's rows, in the order of the campaign
-  double measured = 0, implicit_time = 0, chosen_time = 0;
-};
+/// Of all GPUs but the one of that id.
+std::vector<DeepBenchErrors> score(const DeepBench& data, const Constants& constants,
+                                   std::string_view left_out) {
+  const auto machines = timed(data.gpus, constants);
+  std::vector<DeepBenchErrors> errors(data.gpus.size());
+  for (const DeepBenchRow& row : data.rows) {
+    if (data.gpus[row.gpu].machine.gpu.id == left_out) continue;
+    add_row(row, data.gpus[row.gpu].peak(), machines[row.gpu], errors[row.gpu]);
+  }
+  return errors;
+}
 
-bool same_algorithm(latency::ConvAlgorithm chosen, const std::string& algorithm,
-                    const std::string& kernel) {
+bool same_algorithm(ConvAlgorithm chosen, const NeuSightRow& row) {
   std::string ran = "implicit";
-  if (algorithm == "fft") ran = "fft";
-  if (algorithm == "winograd") {
-    ran = kernel.find("sgemm_") != std::string::npos ? "winograd_nonfused" : "winograd_fused";
+  if (row.algorithm == "fft") ran = "fft";
+  if (row.algorithm == "winograd") {
+    ran = row.kernel.find("sgemm_") != std::string::npos ? "winograd_nonfused" : "winograd_fused";
   }
   return name_of(chosen).starts_with(ran);
-}
-
-Result<NeuSightRow> neusight_row(const Fields& fields, Gpus& gpus,
-                                 std::map<std::string, std::int64_t>& serial) {
-  NeuSightRow row;
-  ROOFTILE_TRY(row.gpu, fields.text("device"));
-  ROOFTILE_TRY(const Gpu* gpu, gpus.find(row.gpu));
-  ops::ConvShape c;
-  ROOFTILE_TRY(c.n, fields.integer("b"));
-  ROOFTILE_TRY(c.c, fields.integer("c_in"));
-  ROOFTILE_TRY(c.k, fields.integer("c_out"));
-  ROOFTILE_TRY(c.h, fields.integer("hw"));
-  ROOFTILE_TRY(c.r, fields.integer("filter"));
-  ROOFTILE_TRY(c.stride_h, fields.integer("stride"));
-  ROOFTILE_TRY(c.pad_h, fields.integer("padding"));
-  c.w = c.h;
-  c.s = c.r;
-  c.stride_w = c.stride_h;
-  c.pad_w = c.pad_h;
-  ROOFTILE_CHECK(ops::Conv2d{.conv = c}.check());
-  ROOFTILE_TRY(const std::string algorithm, fields.text("algorithm"));
-  ROOFTILE_TRY(const std::string kernel, fields.text("kernel"));
-  ROOFTILE_TRY(const auto measured, fields.time("latency_ms"));
-  row.measured = measured.value_or(0);
-  const auto all = latency::conv_candidates(c, DType::Fp32, gpu->machine, {});
-  row.chosen_time = all.front().seconds();
-  for (const latency::ConvCandidate& candidate : all) {
-    if (candidate.algorithm == latency::ConvAlgorithm::ImplicitGemm) {
-      row.implicit_time = candidate.seconds();
-    }
-  }
-  row.implicit = algorithm == "implicit_gemm" && kernel.find("scudnn_128x") != std::string::npos;
-  row.named_right = same_algorithm(all.front().algorithm, algorithm, kernel);
-  row.index = serial[row.gpu]++;
-  return row;
 }
 
 double median(std::vector<double>& values) {
@@ -229,56 +137,135 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-/// Seconds of host time per GPU and block of rows.
-using Drift = std::map<std::string, std::map<std::int64_t, double>>;
+/// Seconds of host time per GPU, block of rows and half of the block.
+class Drift {
+ public:
+  void add(const NeuSightRow& row, double residual) {
+    residuals_[row.gpu][block(row)][row.index % 2].push_back(residual);
+  }
+  void finish() {
+    for (auto& [gpu, blocks] : residuals_) {
+      for (auto& [number, halves] : blocks) {
+        for (auto& [half, values] : halves) {
+          time_[gpu][number][half] = std::max(0.0, median(values));
+        }
+      }
+    }
+  }
+  /// Of the other half of the row's block, so that no row is scored with its own time.
+  [[nodiscard]] double here(const NeuSightRow& row) const {
+    const auto& halves = time_.at(row.gpu).at(block(row));
+    const auto other = halves.find(1 - row.index % 2);
+    return other != halves.end() ? other->second : halves.begin()->second;
+  }
+  /// What the other GPUs of the file show at the same place.
+  [[nodiscard]] double elsewhere(const NeuSightRow& row) const {
+    double sum = 0;
+    double count = 0;
+    for (const auto& [gpu, blocks] : time_) {
+      if (gpu == row.gpu) continue;
+      const auto it = blocks.find(block(row));
+      sum += (it != blocks.end() ? it->second : blocks.rbegin()->second).begin()->second;
+      count += 1;
+    }
+    return count > 0 ? sum / count : 0.0;
+  }
+  [[nodiscard]] std::string first_and_last(std::size_t gpu) const {
+    const auto& blocks = time_.at(gpu);
+    return fmt::format("{:.0f} / {:.0f}", blocks.begin()->second.begin()->second * 1e6,
+                       blocks.rbegin()->second.begin()->second * 1e6);
+  }
 
-Drift drift_of(const std::vector<NeuSightRow>& rows) {
-  std::map<std::string, std::map<std::int64_t, std::vector<double>>> residuals;
-  for (const NeuSightRow& row : rows) {
-    residuals[row.gpu][row.index / kDriftRows].push_back(row.measured - row.chosen_time);
-  }
-  Drift drift;
-  for (auto& [gpu, blocks] : residuals) {
-    for (auto& [block, values] : blocks) drift[gpu][block] = std::max(0.0, median(values));
-  }
-  return drift;
-}
-
-/// The drift that the other GPUs of the file show at the same place.
-double drift_elsewhere(const Drift& drift, const std::string& gpu, std::int64_t block) {
-  double sum = 0;
-  double count = 0;
-  for (const auto& [other, blocks] : drift) {
-    if (other == gpu || blocks.empty()) continue;
-    const auto it = blocks.find(block);
-    sum += it != blocks.end() ? it->second : blocks.rbegin()->second;
-    count += 1;
-  }
-  return count > 0 ? sum / count : 0.0;
-}
+ private:
+  static std::int64_t block(const NeuSightRow& row) { return row.index / kDriftRows; }
+  template <typename T>
+  using PerHalf = std::map<std::size_t, std::map<std::int64_t, std::map<std::int64_t, T>>>;
+  PerHalf<std::vector<double>> residuals_;
+  PerHalf<double> time_;
+};
 
 struct NeuSightErrors {
   Error implicit, implicit_flat, implicit_elsewhere, all, all_flat, all_elsewhere;
-  std::int64_t right = 0, rows = 0;
+  std::int64_t right = 0;
 };
 
-}  // namespace
+struct NeuSightScore {
+  std::vector<NeuSightErrors> errors;
+  Drift drift;
+};
 
-Result<report::ValidationTable> validate_deepbench(CsvReader& csv, const CsvHeader& header,
-                                                   const Catalog& catalog) {
-  Gpus gpus(catalog);
-  std::map<std::string, DeepBenchErrors> per_gpu;
-  const Fields fields(csv, header);
-  while (true) {
-    ROOFTILE_TRY(const bool more, csv.next());
-    if (!more) break;
-    ROOFTILE_CHECK(header.check_width(csv));
-    ROOFTILE_TRY(const std::string dtype, fields.text("dtype"));
-    if (dtype != "fp32") continue;
-    ROOFTILE_TRY(const std::string name, fields.text("gpu"));
-    ROOFTILE_TRY(const Gpu* gpu, gpus.find(name));
-    ROOFTILE_CHECK(add_deepbench_row(fields, name, *gpu, per_gpu[name]));
+/// Every `step`-th row.
+NeuSightScore score(const NeuSight& data, const Constants& constants, std::size_t step,
+                    std::string_view left_out) {
+  const auto machines = timed(data.gpus, constants);
+  NeuSightScore out{.errors = std::vector<NeuSightErrors>(data.gpus.size()), .drift = {}};
+  std::vector<std::pair<const NeuSightRow*, Predicted>> predicted;
+  for (std::size_t i = 0; i < data.rows.size(); i += step) {
+    const NeuSightRow& row = data.rows[i];
+    if (data.gpus[row.gpu].machine.gpu.id == left_out) continue;
+    predicted.emplace_back(&row, predict(row.conv, ops::ConvPass::Forward, machines[row.gpu]));
+    out.drift.add(row, row.measured - predicted.back().second.chosen);
   }
+  out.drift.finish();
+  for (const auto& [row, t] : predicted) {
+    NeuSightErrors& e = out.errors[row->gpu];
+    const double own = out.drift.here(*row);
+    const double elsewhere = out.drift.elsewhere(*row);
+    if (row->implicit()) {
+      e.implicit.add(t.implicit + own, row->measured);
+      e.implicit_flat.add(t.implicit + kFlatOverhead, row->measured);
+      e.implicit_elsewhere.add(t.implicit + elsewhere, row->measured);
+    }
+    e.all.add(t.chosen + own, row->measured);
+    e.all_flat.add(t.chosen + kFlatOverhead, row->measured);
+    e.all_elsewhere.add(t.chosen + elsewhere, row->measured);
+    e.right += same_algorithm(t.algorithm, *row) ? 1 : 0;
+  }
+  return out;
+}
+
+/// Sum of the mean errors of all GPUs but one.
+double fit_error(const Campaigns& data, const TimeConstants& trial, std::string_view left_out) {
+  constexpr std::size_t kFitStep = 9;  // rows are alike: a ninth of them is enough to fit
+  double sum = 0;
+  const DeepBench& deepbench = data.deepbench;
+  for (const auto& e : score(deepbench, Constants(deepbench.gpus.size(), trial), left_out)) {
+    sum += e.sum();
+  }
+  const NeuSight& neusight = data.neusight;
+  for (const auto& e :
+       score(neusight, Constants(neusight.gpus.size(), trial), kFitStep, left_out).errors) {
+    sum += 2 * (e.implicit.mean() + e.all.mean());  // two columns, four of DeepBench
+  }
+  return sum;
+}
+
+Result<Constants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
+                                 const TimesRequest& request, const Progress& progress) {
+  Constants constants(gpus.size());
+  if (!request.leave_one_gpu_out) return constants;
+  if (data.deepbench.gpus.size() + data.neusight.gpus.size() < 2) {
+    return bad_input(request.file, "has one GPU, so none can be left out",
+                     "--fit-with FILE adds rows of others");
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(gpus.size());
+    if (progress && !progress({.fraction = done, .note = "without " + gpus[i].name})) {
+      return bad_input({}, "the validation was stopped", {});
+    }
+    constants[i] = refit_constants(
+        [&](const TimeConstants& trial) { return fit_error(data, trial, gpus[i].machine.gpu.id); });
+  }
+  return constants;
+}
+
+std::string constants_note(bool left_out) {
+  return left_out ? "The constants were fitted without the GPU of each row."
+                  : "The constants are the shipped ones, which were fitted on these rows too.";
+}
+
+report::ValidationTable deepbench_table(const DeepBench& data, const Constants& constants) {
+  const std::vector<DeepBenchErrors> errors = score(data, constants, {});
   report::ValidationTable table;
   table.title = "DeepBench convolutions, FP32: geometric error (predicted / measured)";
   table.columns = {"GPU",
@@ -288,50 +275,24 @@ Result<report::ValidationTable> validate_deepbench(CsvReader& csv, const CsvHead
                    "within 1.3",
                    "forward, all rows, choice",
                    "backward data",
-                   "backward filter"};
-  for (const auto& [name, e] : per_gpu) {
-    table.rows.push_back({name, e.implicit.text(), std::to_string(e.implicit.count),
+                   "backward filter",
+                   "backward filter, choice"};
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const DeepBenchErrors& e = errors[i];
+    table.rows.push_back({data.gpus[i].name, e.implicit.text(), std::to_string(e.implicit.count),
                           std::to_string(e.dropped), e.implicit.inside_text(), e.forward.text(),
-                          e.data.text(), e.filter.text()});
+                          e.data.text(), e.filter.text(), e.filter_choice.text()});
   }
   table.notes = {
       "Left out: rows labelled implicit GEMM above 0.97 of the FP32 peak at boost clock.",
-      "15 us per call are added for the host. The factors of the backward passes were fitted on",
-      "these rows; the forward constants on these and NeuSight's together."};
+      "Backward filter: no row names its algorithm; one above 0.97 of the peak ran Winograd, the",
+      "others an implicit GEMM. \"Choice\" takes the fastest. 15 us per call are added for the "
+      "host."};
   return table;
 }
 
-Result<report::ValidationTable> validate_neusight(CsvReader& csv, const CsvHeader& header,
-                                                  const Catalog& catalog) {
-  Gpus gpus(catalog);
-  std::vector<NeuSightRow> rows;
-  std::map<std::string, std::int64_t> serial;
-  const Fields fields(csv, header);
-  while (true) {
-    ROOFTILE_TRY(const bool more, csv.next());
-    if (!more) break;
-    ROOFTILE_CHECK(header.check_width(csv));
-    ROOFTILE_TRY(NeuSightRow row, neusight_row(fields, gpus, serial));
-    if (row.measured > 0) rows.push_back(std::move(row));
-  }
-  const Drift drift = drift_of(rows);
-  std::map<std::string, NeuSightErrors> per_gpu;
-  for (const NeuSightRow& row : rows) {
-    NeuSightErrors& e = per_gpu[row.gpu];
-    const std::int64_t block = row.index / kDriftRows;
-    const double own = drift.at(row.gpu).at(block);
-    const double elsewhere = drift_elsewhere(drift, row.gpu, block);
-    if (row.implicit) {
-      e.implicit.add(row.implicit_time + own, row.measured);
-      e.implicit_flat.add(row.implicit_time + kFlatOverhead, row.measured);
-      e.implicit_elsewhere.add(row.implicit_time + elsewhere, row.measured);
-    }
-    e.all.add(row.chosen_time + own, row.measured);
-    e.all_flat.add(row.chosen_time + kFlatOverhead, row.measured);
-    e.all_elsewhere.add(row.chosen_time + elsewhere, row.measured);
-    e.right += row.named_right ? 1 : 0;
-    ++e.rows;
-  }
+report::ValidationTable neusight_table(const NeuSight& data, const Constants& constants) {
+  const NeuSightScore result = score(data, constants, 1, {});
   report::ValidationTable table;
   table.title = "NeuSight convolutions, FP32 3x3 forward: geometric error (predicted / measured)";
   table.columns = {"GPU",
@@ -345,22 +306,41 @@ Result<report::ValidationTable> validate_neusight(CsvReader& csv, const CsvHeade
                    "others' drift, choice",
                    "algorithm right",
                    "drift first/last us"};
-  for (const auto& [name, e] : per_gpu) {
-    const auto& blocks = drift.at(name);
-    table.rows.push_back({name, std::to_string(e.implicit.count), e.implicit.text(),
+  for (std::size_t i = 0; i < data.gpus.size(); ++i) {
+    const NeuSightErrors& e = result.errors[i];
+    table.rows.push_back({data.gpus[i].name, std::to_string(e.implicit.count), e.implicit.text(),
                           e.implicit_flat.text(), e.implicit_elsewhere.text(),
                           std::to_string(e.all.count), e.all.text(), e.all_flat.text(),
                           e.all_elsewhere.text(),
                           fmt::format("{:.0f} %", 100.0 * static_cast<double>(e.right) /
-                                                      static_cast<double>(e.rows)),
-                          fmt::format("{:.0f} / {:.0f}", blocks.begin()->second * 1e6,
-                                      blocks.rbegin()->second * 1e6)});
+                                                      static_cast<double>(e.all.count)),
+                          result.drift.first_and_last(i)});
   }
   table.notes = {
       "Every row of this campaign carries host time that grows with the row number. \"Drift",
-      "removed\" takes the median residual of 250 rows of the GPU itself, \"others' drift\" that "
-      "of",
-      "the other GPUs, \"flat\" one constant (chosen on these rows). The predictor knows none."};
+      "removed\" takes the median residual of 250 rows of the GPU itself, of the half of them that",
+      "the row is not in; \"others' drift\" that of the other GPUs, \"flat\" one constant (chosen "
+      "on",
+      "these rows). The predictor knows none."};
+  return table;
+}
+
+}  // namespace
+
+Result<report::ValidationTable> validate_times(const TimesRequest& request, const Catalog& catalog,
+                                               const Progress& progress) {
+  Campaigns data;
+  ROOFTILE_CHECK(add_campaign(request.file, catalog, data));
+  const bool deepbench = !data.deepbench.rows.empty();
+  for (const std::string& file : request.fit_with) {
+    ROOFTILE_CHECK(add_campaign(file, catalog, data));
+  }
+  ROOFTILE_TRY(const Constants constants,
+               make_constants(data, deepbench ? data.deepbench.gpus : data.neusight.gpus, request,
+                              progress));
+  report::ValidationTable table = deepbench ? deepbench_table(data.deepbench, constants)
+                                            : neusight_table(data.neusight, constants);
+  table.notes.push_back(constants_note(request.leave_one_gpu_out));
   return table;
 }
 

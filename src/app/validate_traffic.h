@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/catalog.h"
 #include "core/progress.h"
@@ -21,6 +22,8 @@ struct ValidateRequest {
   std::string file;          ///< path, or "random"
   std::int64_t count = 300;  ///< random layers
   std::int64_t seed = 1;
+  bool leave_one_gpu_out = false;          ///< measured times: constants fitted without each GPU
+  std::vector<std::string> fit_with = {};  ///< measured times: more files to fit on
 };
 
 Result<report::ValidationTable> validate_traffic(const ValidateRequest& request,

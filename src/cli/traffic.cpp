@@ -86,6 +86,10 @@ void add_traffic(CLI::App& app, Context& context) {
   command->add_option("--count", options->validate.count, "random layers")->capture_default_str();
   command->add_option("--seed", options->validate.seed, "of the random layers")
       ->capture_default_str();
+  command->add_flag("--leave-one-gpu-out", options->validate.leave_one_gpu_out,
+                    "with --validate of measured times: fit the constants without each GPU first");
+  command->add_option("--fit-with", options->validate.fit_with,
+                      "with --leave-one-gpu-out: more files to fit the constants on");
   add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);

@@ -106,14 +106,10 @@ class DeltaPredictor final : public Predictor {
     Estimate estimate;
     estimate.time = result.time;
     estimate.limiter = limiter_of(result.bottleneck);
-    // Winograd and FFT execute fewer multiplications than the direct algorithm the bound counts.
-    estimate.bound = min(lower.time, result.time);
-    if (result.algorithm.empty() || result.algorithm == name_of(ConvAlgorithm::ImplicitGemm)) {
-      estimate.bound = lower.time;
-      if (lower.time > result.time) {
-        estimate.time = lower.time;
-        estimate.limiter = lower.limiter;
-      }
+    estimate.bound = lower.time;
+    if (lower.time > result.time) {
+      estimate.time = lower.time;
+      estimate.limiter = lower.limiter;
     }
     const double spread = result.calibrated ? kCalibratedSpread : kUncalibratedSpread;
     estimate.low = max(estimate.bound, estimate.time / spread);

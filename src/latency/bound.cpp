@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "latency/bound.h"
 
+#include <algorithm>
 #include <variant>
 
 namespace rooftile::latency {
@@ -27,11 +28,21 @@ std::string_view name_of(Provenance provenance) {
 }
 
 Flops least_flops(const ops::KernelWork& work) {
-  constexpr double kWinogradSaving = 16.0 * 9.0 / 36.0;  // 16 outputs x 9 taps with 36 products
   const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
-  const bool eligible = conv != nullptr && conv->r == 3 && conv->s == 3 && conv->stride_h == 1 &&
-                        conv->stride_w == 1 && conv->dilation_h == 1 && conv->dilation_w == 1;
-  return eligible ? work.flops / kWinogradSaving : work.flops;
+  if (conv == nullptr || conv->stride_h != 1 || conv->stride_w != 1 || conv->dilation_h != 1 ||
+      conv->dilation_w != 1) {
+    return work.flops;
+  }
+  const auto r = static_cast<double>(conv->r);
+  const auto s = static_cast<double>(conv->s);
+  constexpr double kOutputs = 4;  // Winograd F(4x4, r x s): one product per input of its tile
+  double fraction = (kOutputs + r - 1) * (kOutputs + s - 1) / (kOutputs * kOutputs * r * s);
+  constexpr double kTile = 32;  // FFT: 32 x 17 complex products for (33 - r)(33 - s) outputs
+  if (r <= kTile && s <= kTile) {
+    const double products = 4 * kTile * (kTile / 2 + 1);
+    fraction = std::min(fraction, products / ((kTile + 1 - r) * (kTile + 1 - s) * r * s));
+  }
+  return work.flops * std::min(1.0, fraction);
 }
 
 BoundTerms bound_terms(const ops::KernelWork& work, const traffic::Traffic& traffic,

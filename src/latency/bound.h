@@ -7,11 +7,12 @@
 //
 // The bytes are the compulsory ones (traffic::compulsory): what the modelled kernel moves beyond
 // them is reported beside the bound, as a better kernel may avoid it. FLOP are those of the direct
-// algorithm, except for 3x3 convolutions of stride 1: Winograd's F(4x4,3x3) multiplies four times
-// less. Levels whose bandwidth is unknown do not take part: the bound gets weaker, never wrong.
-// Wave quantisation is not in it; it is TilePlan::wave_factor(), reported beside. Rates are dense
-// data-sheet peaks at the quoted clocks unless measured ceilings are attached to the machine; a
-// board that boosts above its quoted clock can beat the bound by that ratio.
+// algorithm, except for convolutions of stride 1: Winograd's F(4x4) and tiled FFTs multiply less
+// (3x3: four times, 5x5: nine times). Levels whose bandwidth is unknown do not take part: the bound
+// gets weaker, never wrong. Wave quantisation is not in it; it is TilePlan::wave_factor(), reported
+// beside. Rates are dense data-sheet peaks at the quoted clocks unless measured ceilings are
+// attached to the machine; a board that boosts above its quoted clock can beat the bound by that
+// ratio.
 #pragma once
 
 #include <array>
@@ -35,8 +36,8 @@ struct Roof {
   BytesPerSecond dram;
 };
 
-/// The FLOPs that the bound charges: those of the direct algorithm, or of Winograd's F(4x4,3x3)
-/// where libraries use it (3x3 filters of stride 1).
+/// The FLOPs that the bound charges: those of the direct algorithm, or for convolutions of stride 1
+/// without dilation the fewest of it, Winograd's F(4x4, r x s) and FFTs of 32x32 tiles.
 Flops least_flops(const ops::KernelWork& work);
 
 struct Bound {

@@ -12,22 +12,13 @@ namespace {
 
 using traffic::ReadBytes;
 
-constexpr double kFusedExtra = 0.134;       // F(2x2,3x3): input transform inside the main loop
-constexpr double kFusedCtaClocks = 4700;    // its output transform, per CTA
-constexpr double kFusedMacs = 16384;        // per channel and CTA: 16 x 32 filters x 32 tiles
-constexpr double kNonfusedExtra = 0.075;    // batched GEMM of F(4x4,3x3)
-constexpr double kNonfusedLaunch = 28e-6;   // seconds, three transform kernels
-constexpr double kL2Residency = 0.34;       // of L2 keeps an intermediate between two kernels
-constexpr double kSmallTileExtra = 0.9;     // 32x32 tiles: bound by shared memory
-constexpr double kDirectEfficiency = 0.18;  // of peak
-constexpr double kGradientExtra = 1.04;     // dgrad as implicit GEMM
-constexpr double kStridedGradient = 2.4;    // dgrad of strided layers: phases, scattered stores
-constexpr double kFilterGradientBase = 1.2, kFilterGradientTap = 0.5;
-constexpr double kNoMisses = 1e9;  // taps of a GEMM whose loads are prefetched
+constexpr double kFusedMacs = 16384;  // per channel and CTA: 16 x 32 filters x 32 tiles
+constexpr double kNoMisses = 1e9;     // taps of a GEMM whose loads are prefetched
 constexpr double kMaxSplit = 32;
 
 using Edges = std::array<double, 2>;
 constexpr std::array<Edges, 3> kImplicitTiles{{{128, 128}, {128, 64}, {128, 32}}};
+constexpr std::array<Edges, 2> kStridedTiles{{{128, 128}, {128, 64}}};
 constexpr std::array<Edges, 5> kGemmTiles{{{64, 64}, {128, 64}, {32, 128}, {128, 32}, {128, 128}}};
 constexpr std::array<Edges, 9> kFilterGradientTiles{{{128, 128},
                                                      {128, 64},
@@ -79,6 +70,10 @@ StreamWork stream_work(const ops::GemmShape& gemm, double element) {
           .element = element};
 }
 
+bool strided_gradient(const ops::ConvShape& c) {
+  return c.pass == ops::ConvPass::DataGradient && (c.stride_h > 1 || c.stride_w > 1);
+}
+
 /// The implicit GEMM with one tile.
 ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
                             const Edges& edges, double split, const StreamTuning& tuning) {
@@ -94,9 +89,9 @@ ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMach
   work.split = split;
   const double taps = real(c.r * c.s);
   work.taps = c.pass == ops::ConvPass::FilterGradient ? std::sqrt(taps) : taps;
-  // Only 1 of stride^2 products of a strided data gradient is not zero; its kernels skip the rest.
-  const double skipped =
-      c.pass == ops::ConvPass::DataGradient ? real(c.stride_h * c.stride_w) : 1.0;
+  // Of a strided data gradient 1 of stride^2 products is not zero. Lanes of a warp are neighbours
+  // in a row, so kernels skip taps by row, not by column.
+  const double skipped = strided_gradient(c) ? real(c.stride_h) : 1.0;
   work.k /= skipped;
   out.flops /= skipped;
   work.l1 = out.read.l1 / skipped;
@@ -107,15 +102,20 @@ ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMach
 }
 
 /// What the gradients' kernels take longer than the streams say.
-double pass_factor(const ops::ConvShape& c) {
+double pass_factor(const ops::ConvShape& c, const TimeConstants& fitted) {
   switch (c.pass) {
     case ops::ConvPass::Forward: return 1.0;
-    case ops::ConvPass::DataGradient:
-      return c.stride_h * c.stride_w > 1 ? kStridedGradient : kGradientExtra;
+    case ops::ConvPass::DataGradient: return fitted.gradient;
     case ops::ConvPass::FilterGradient:
-      return kFilterGradientBase + kFilterGradientTap / std::sqrt(real(c.r * c.s));
+      return fitted.filter_gradient + fitted.filter_gradient_tap / std::sqrt(real(c.r * c.s));
   }
   return 1.0;
+}
+
+/// Shared-memory loads per multiply-add grow with 1/m + 1/n.
+double tile_extra(const ops::ConvShape& c, const Edges& edges, const TimeConstants& fitted) {
+  if (c.pass != ops::ConvPass::FilterGradient) return 0;
+  return fitted.filter_gradient_tile * (64 / edges[0] + 64 / edges[1] - 1);
 }
 
 ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
@@ -128,6 +128,10 @@ ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
       best = candidate;
     }
   };
+  if (strided_gradient(c)) {
+    for (const Edges& edges : kStridedTiles) consider(edges, 1);
+    return best;
+  }
   if (c.pass != ops::ConvPass::FilterGradient) {
     for (const Edges& edges : kImplicitTiles) consider(edges, 1);
     return best;
@@ -139,8 +143,9 @@ ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
 }
 
 ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
-  ConvCandidate out = implicit_with(c, dtype, g, {32, 32}, 1,
-                                    {.extra = kSmallTileExtra, .prologue = 600, .epilogue = 0});
+  ConvCandidate out =
+      implicit_with(c, dtype, g, {32, 32}, 1,
+                    {.extra = g.constants.small_tile_extra, .prologue = 600, .epilogue = 0});
   out.algorithm = ConvAlgorithm::ImplicitSmallTile;
   out.time.sm += out.time.dram;  // too few loads in flight to overlap
   out.time.dram = 0;
@@ -175,7 +180,8 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   const double ctas = patches * filters;
   const double bandwidth = kDramFraction * g.dram_bandwidth.base();
   ConvCandidate out{.algorithm = ConvAlgorithm::WinogradFused};
-  const double clocks = p.in * kFusedMacs / g.lanes * (g.issue + kFusedExtra) + kFusedCtaClocks;
+  const double clocks =
+      p.in * kFusedMacs / g.lanes * (g.issue + g.constants.fused_extra) + g.constants.fused_cta;
   const double filter_transform = 4 * 25 * p.in * p.out / bandwidth;
   out.time.compute = std::ceil(ctas / g.sms) * p.in * kFusedMacs / g.lanes / g.clock.base();
   out.time.sm = std::ceil(ctas / g.sms) * clocks / g.clock.base() + filter_transform;
@@ -196,7 +202,7 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
 
 /// Part of an intermediate that does not stay in L2 until the next kernel.
 double spilled(const TimeMachine& g, double bytes) {
-  return bytes * std::clamp(1 - kL2Residency * g.l2_size.base() / bytes, 0.0, 1.0);
+  return bytes * std::clamp(1 - g.constants.l2_residency * g.l2_size.base() / bytes, 0.0, 1.0);
 }
 
 ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filter_gradient) {
@@ -210,8 +216,9 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   ConvCandidate out{.algorithm = ConvAlgorithm::WinogradNonfused};
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : kGemmTiles) {
-    const StreamTime t = stream_time(g, work, tile_of(edges, 4),
-                                     {.extra = kNonfusedExtra, .prologue = 0, .epilogue = 0});
+    const StreamTime t =
+        stream_time(g, work, tile_of(edges, 4),
+                    {.extra = g.constants.nonfused_extra, .prologue = 0, .epilogue = 0});
     if (t.total() < least) {
       least = t.total();
       out.time = t;
@@ -225,7 +232,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   const double transforms =
       (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
   if (transforms > out.time.sm) out.time.bottleneck = Bottleneck::Dram;
-  out.time.sm += kNonfusedLaunch + transforms;
+  out.time.sm += g.constants.nonfused_launch + transforms;
   const double gemm_loads = 36 * 4 *
                             (work.m * work.k * std::ceil(work.n / out.time.tile.n) +
                              work.n * work.k * std::ceil(work.m / out.time.tile.m));
@@ -272,7 +279,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
     work.l1 = read.l1;
     work.l2 = read.l2;
     work.dram = read.dram + output;
-    const StreamTime time = stream_time(g, work, tile, {});
+    const StreamTime time = stream_time(g, work, tile, stream_tuning(g, 0));
     if (time.total() >= least) continue;
     least = time.total();
     out.time = time;
@@ -294,7 +301,7 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   out.written = real(c.n * c.c * c.h * c.w) * element;
   const double peak = 2 * g.sms * g.lanes * g.clock.base();
   out.time.compute = out.flops / peak;
-  out.time.sm = out.flops / (kDirectEfficiency * peak) +
+  out.time.sm = out.flops / (g.constants.direct_efficiency * peak) +
                 (gradient + out.written) / (kDramFraction * g.dram_bandwidth.base());
   out.time.bottleneck = Bottleneck::Latency;
   out.time.concurrent = g.sms;
@@ -323,9 +330,13 @@ std::string_view name_of(ConvAlgorithm algorithm) {
 
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
                                  const ImplicitCut& cut) {
-  ConvCandidate out = implicit_with(conv, dtype, g, {cut.tile_m, cut.tile_n}, cut.split, {});
-  out.time.sm *= pass_factor(conv);
-  out.time.dram *= pass_factor(conv);
+  const Edges edges{cut.tile_m, cut.tile_n};
+  const double factor = pass_factor(conv, g.constants);
+  StreamTuning tuning = stream_tuning(g, tile_extra(conv, edges, g.constants));
+  if (strided_gradient(conv)) tuning.epilogue += g.constants.strided_epilogue;
+  ConvCandidate out = implicit_with(conv, dtype, g, edges, cut.split, tuning);
+  out.time.sm *= factor;
+  out.time.dram *= factor;
   return out;
 }
 
@@ -345,7 +356,8 @@ GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const Time
       work.l1 = read.l1;
       work.l2 = read.l2;
       work.dram = read.dram + (split > 1 ? 2 * split * output : output);
-      const StreamTime time = stream_time(g, work, tile, {.extra = kNonfusedExtra});
+      const StreamTime time =
+          stream_time(g, work, tile, stream_tuning(g, g.constants.nonfused_extra));
       if (time.total() < least) {
         least = time.total();
         best = {.time = time, .read = read, .written = written_bytes(output, split)};

@@ -13,7 +13,7 @@ namespace rooftile::latency {
 namespace {
 
 constexpr std::array kLadder{1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0};
-constexpr double kGain = 0.01;  // below this nothing is gained
+constexpr double kGain = 0.05;  // from doubling; below this nothing is gained
 
 /// Positions on kLadder.
 using Rungs = std::array<std::size_t, kResources>;
@@ -79,6 +79,30 @@ class Descent {
   const CostModel& cost_;
   std::int64_t variants_ = 0;
 };
+
+/// The lowest factor from which on no doubling pays, by quarters of octaves from the top: whole SMs
+/// make the time a staircase, so a search for the first one could stop on a step.
+template <typename Time>
+BalancePoint find_balance(Resource resource, const Time& time) {
+  constexpr int kPerOctave = 4;
+  constexpr int kMost = 4 * kPerOctave;  // 16 times
+  std::array<double, kMost + kPerOctave + 1> seconds{};
+  const auto factor_at = [](int i) { return std::exp2(static_cast<double>(i) / kPerOctave); };
+  for (int i = 0; i < std::ssize(seconds); ++i) {
+    Factors factors;
+    factors.set(resource, factor_at(i));
+    seconds[static_cast<std::size_t>(i)] = time(factors);
+  }
+  int point = kMost;
+  while (point > 0) {
+    const auto before = static_cast<std::size_t>(point - 1);
+    if (seconds[before] > seconds[before + kPerOctave] * (1 + kGain)) break;
+    --point;
+  }
+  return {.resource = resource,
+          .factor = factor_at(point),
+          .speedup = seconds[0] / seconds[static_cast<std::size_t>(point)]};
+}
 
 }  // namespace
 
@@ -172,22 +196,11 @@ double CostModel::cost(const Factors& factors) const {
 }
 
 BalancePoint balance_point(const ScalingStudy& study, Resource resource) {
-  constexpr double kMost = 16;
-  Factors factors;
-  const double base = study.step(factors).seconds;
-  factors.set(resource, kMost);
-  const double best = study.step(factors).seconds;
-  double low = 1;
-  double high = kMost;
-  for (int i = 0; i < 20; ++i) {  // bisection on "within 1 % of the best"
-    const double middle = std::sqrt(low * high);
-    factors.set(resource, middle);
-    (study.step(factors).seconds <= best * (1 + kGain) ? high : low) = middle;
-  }
-  factors.set(resource, high);
-  const double speedup = base / study.step(factors).seconds;
-  if (speedup < 1 + kGain) return {.resource = resource, .factor = 1, .speedup = 1};
-  return {.resource = resource, .factor = high, .speedup = speedup};
+  return find_balance(resource, [&](const Factors& f) { return study.step(f).seconds; });
+}
+
+BalancePoint balance_point(const ScalingStudy& study, std::size_t kernel, Resource resource) {
+  return find_balance(resource, [&](const Factors& f) { return study.kernel(kernel, f).seconds; });
 }
 
 std::optional<Optimum> optimize(const ScalingStudy& study, double target, const CostModel& cost) {

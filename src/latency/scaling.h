@@ -105,13 +105,17 @@ struct CostModel {
   [[nodiscard]] double cost(const Factors& factors) const;
 };
 
-/// Beyond `factor` of one resource alone the step gains less than 1 % more.
+/// Beyond `factor` of one resource alone nothing is gained to speak of: twice as much of it makes
+/// the time less than 5 % shorter. Overlap is smooth in this model, so that a little always is.
 struct BalancePoint {
   Resource resource = Resource::Sms;
-  double factor = 1;
+  double factor = 1;   ///< up to 16
   double speedup = 1;  ///< at that factor
 };
+/// Of the whole step.
 BalancePoint balance_point(const ScalingStudy& study, Resource resource);
+/// Of one of its kernels.
+BalancePoint balance_point(const ScalingStudy& study, std::size_t kernel, Resource resource);
 
 struct Optimum {
   Factors factors;

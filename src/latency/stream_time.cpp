@@ -11,7 +11,6 @@ namespace rooftile::latency {
 
 namespace {
 
-constexpr double kLatencyFloor = 50;      // clocks per iteration when loads hit L1
 constexpr double kOutputsPerThread = 64;  // 8 x 8 accumulators
 constexpr std::int64_t kRegistersPerThread = 128;
 constexpr double kWarpTileM = 64, kWarpTileN = 32;
@@ -102,6 +101,10 @@ Bytes l1_data_size(const TimeMachine& g, const StreamTile& tile, double element)
   return max(g.l1_size - used, g.l1_size / 8.0);
 }
 
+StreamTuning stream_tuning(const TimeMachine& g, double extra) {
+  return {.extra = extra, .prologue = g.constants.prologue, .epilogue = g.constants.epilogue};
+}
+
 StreamTime stream_time(const TimeMachine& g, const StreamWork& w, const StreamTile& tile,
                        const StreamTuning& tuning) {
   StreamTime out;
@@ -112,7 +115,7 @@ StreamTime stream_time(const TimeMachine& g, const StreamWork& w, const StreamTi
   out.ctas = std::ceil(w.m / tile.m) * std::ceil(w.n / tile.n) * w.split * w.batch;
   out.concurrent = g.sms * active;
   const Streams s = streams_of(g, w, tile, out.ctas * nk, tuning.extra);
-  const double latency = kLatencyFloor + tuning.latency_miss / w.taps;
+  const double latency = g.constants.latency_floor + g.constants.latency_miss / w.taps;
   const double slowest = s.slowest();
   const auto iteration = [&](double x) {
     return x > 0 ? std::max(x * slowest, s.compute + latency) : 0.0;

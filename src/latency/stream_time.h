@@ -45,10 +45,11 @@ struct StreamWork {
 };
 
 struct StreamTuning {
-  double extra = 0;                        ///< added to TimeMachine::issue
-  double prologue = 1000, epilogue = 2.5;  ///< clocks per CTA; per CTA and 128 outputs
-  double latency_miss = 950;               ///< clocks per iteration when all loads miss L1
+  double extra = 0;                   ///< added to TimeMachine::issue
+  double prologue = 0, epilogue = 0;  ///< clocks per CTA; per CTA and 128 outputs
 };
+/// The prologue and epilogue of the machine's constants.
+StreamTuning stream_tuning(const TimeMachine& machine, double extra);
 
 struct StreamTile {
   double m = 128, n = 128, k = 8;

@@ -13,10 +13,6 @@ namespace rooftile::latency {
 namespace {
 
 constexpr double kPowerExponent = 0.63;  // clock ~ power^0.63 near the limit
-// One scheduler that must feed 32 lanes every clock has no slot left for shared-memory loads.
-// Both fitted on the implicit-GEMM rows of DeepBench and NeuSight (docs/theory/traffic.md).
-constexpr double kIssueBase = 1.004;
-constexpr double kIssueWide = 0.15;
 constexpr double kDefaultRegisters = 65536;
 
 /// The first number in "TSMC 12nm FFN", "Samsung 8N", "TSMC N5 (XCD) + N6 (IOD)".
@@ -33,13 +29,14 @@ std::optional<double> process_nanometres(const hardware::GpuSpec& gpu) {
 }
 
 /// Watts per TFLOP/s at which a process holds its boost clock under FP32 load.
-double needed_watt_per_teraflop(double nanometres) {
-  if (nanometres >= 20) return 54;
-  if (nanometres >= 12) return 15;
+double needed_watt_per_teraflop(double nanometres, const TimeConstants& constants) {
+  if (nanometres >= 20) return constants.watt_28nm;
+  if (nanometres >= 12) return constants.watt_16nm;
   if (nanometres >= 7) return 8;
   return 4;
 }
 
+/// One scheduler that must feed 32 lanes every clock has no slot left for shared-memory loads.
 bool wide_scheduler(const hardware::GpuSpec& gpu) {
   return gpu.vendor == hardware::Vendor::Nvidia && (gpu.sm.fp32_lanes >= 128 || gpu.isa == "6.0");
 }
@@ -51,25 +48,31 @@ bool at_least_volta(const hardware::GpuSpec& gpu) {
 
 }  // namespace
 
-double sustained_clock_fraction(const hardware::GpuSpec& gpu) {
+double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants) {
   const auto process = process_nanometres(gpu);
   if (!gpu.power_watt || !process) return 1.0;
   const double teraflops = 2.0 * static_cast<double>(gpu.sm.count) *
                            static_cast<double>(gpu.sm.fp32_lanes) * gpu.clock.boost.base() / 1e12;
-  const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process);
+  const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process, constants);
   return std::min(1.0, std::pow(share, kPowerExponent));
 }
 
 TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
                               bool matrix) {
+  return make_time_machine(machine, rate, compute, matrix, TimeConstants{});
+}
+
+TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
+                              bool matrix, const TimeConstants& constants) {
   const hardware::GpuSpec& gpu = machine.gpu;
   const auto pipe = machine.best_pipe(compute, matrix);
   TimeMachine m;
+  m.constants = constants;
   m.sms = static_cast<double>(gpu.sm.count);
   m.tensor = pipe && *pipe == hardware::Pipe::Tensor;
   m.lanes = (rate / gpu.clock.boost).base() / 2.0 / m.sms;
-  m.issue = kIssueBase + (!m.tensor && wide_scheduler(gpu) ? kIssueWide : 0.0);
-  m.clock = gpu.clock.boost * sustained_clock_fraction(gpu);
+  m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
+  m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
   m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
   m.shared = gpu.sm.shared.value_or(Bytes{});
   m.l1_size = gpu.l1.size.value_or(Bytes{});

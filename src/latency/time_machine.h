@@ -21,6 +21,29 @@
 
 namespace rooftile::latency {
 
+/// The fitted constants of the time model, one set for all GPUs. `rooftile traffic --validate FILE
+/// --leave-one-gpu-out` fits them anew without each GPU of a file.
+struct TimeConstants {
+  double watt_28nm = 54, watt_16nm = 15;   ///< per TFLOP/s; 16 and 12 nm are alike
+  double issue = 1.004;                    ///< clocks per clock of pure multiply-adds
+  double issue_wide = 0.15;                ///< more where a scheduler must feed 32 lanes
+  double latency_floor = 50;               ///< clocks per iteration when loads hit L1
+  double latency_miss = 950;               ///< more when all of them miss
+  double prologue = 1000, epilogue = 2.5;  ///< clocks per CTA; per CTA and 128 outputs
+  double fused_extra = 0.134;              ///< F(2x2,3x3): input transform in the main loop
+  double fused_cta = 4700;                 ///< clocks: its output transform, per CTA
+  double nonfused_extra = 0.075;           ///< batched GEMM of F(4x4,3x3)
+  double nonfused_launch = 28e-6;          ///< seconds, three transform kernels
+  double l2_residency = 0.34;              ///< of L2 keeps an intermediate for the next kernel
+  double small_tile_extra = 0.9;           ///< 32x32 tiles: bound by shared memory
+  double direct_efficiency = 0.175;        ///< of peak, dgrad with few channels
+  double gradient = 1.01;                  ///< dgrad over forward
+  double strided_epilogue = 120;           ///< clocks per 128 outputs: its scattered stores
+  double filter_gradient = 0.93;           ///< wgrad over forward
+  double filter_gradient_tap = 0.62;       ///< more with few taps
+  double filter_gradient_tile = 0.39;      ///< extra of small tiles: shared-memory loads
+};
+
 struct TimeMachine {
   double sms = 1;
   double lanes = 1;          ///< multiply-adds per clock and SM of the pipe the kernel runs on
@@ -37,19 +60,23 @@ struct TimeMachine {
   std::optional<BytesPerSecond> l2_bandwidth;  ///< whole GPU
   BytesPerSecond dram_bandwidth;               ///< pins
   bool one_winograd_shape = false;  ///< Volta and later ship one fused Winograd tile shape
-  bool calibrated = false;          ///< vector FP32 of a generation the constants were fitted on
+  TimeConstants constants;
+  bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on
 };
 
 /// Shared memory of one SM serves 32 banks of 4 bytes per clock on every NVIDIA part since Kepler.
 inline constexpr BytesPerCycle kSharedBandwidth = BytesPerCycle::from_base(128);
 
 /// Clock that the power budget sustains under FP32 load, as a fraction of boost in (0, 1].
-double sustained_clock_fraction(const hardware::GpuSpec& gpu);
+double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants);
 
 /// The machine for kernels of `compute` arithmetic whose pipe does `rate`. Total: sizes that the
 /// file does not state are 0 (nothing is reused there).
 TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
                               bool matrix);
+/// The same with other constants.
+TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
+                              bool matrix, const TimeConstants& constants);
 
 /// An error that names the first field of the GPU's file that traffic per level needs and that is
 /// missing: L1 size, L2 size, registers, shared memory.

@@ -3,12 +3,51 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 namespace rooftile::ops {
 
 namespace {
 
 std::int64_t filter_elements(const ConvShape& s) {
   return s.k * (s.c / s.groups) * s.r * s.s;
+}
+
+/// One axis of the input against the outputs' filters.
+struct Axis {
+  std::int64_t size, outputs, filter, stride, dilation, pad;
+};
+
+/// Positions of the axis that some tap of some output reads, or fewer: filters narrower than their
+/// stride skip some, and so may the end of the axis. Exact where the taps leave no holes or each
+/// residue of the stride has one tap; else the fullest tap of each residue counts alone.
+std::int64_t touched(const Axis& a) {
+  const bool no_holes =
+      a.dilation == 1 ? a.filter >= a.stride : a.stride == 1 && a.outputs >= a.dilation;
+  if (no_holes) {
+    const std::int64_t last = (a.outputs - 1) * a.stride + (a.filter - 1) * a.dilation - a.pad;
+    return std::min(a.size - 1, last) + 1;  // the first is 0: padding is at most below it
+  }
+  std::map<std::int64_t, std::int64_t> most;  // per residue
+  for (std::int64_t tap = 0; tap < a.filter; ++tap) {
+    const std::int64_t first = tap * a.dilation - a.pad;
+    const std::int64_t begin = first >= 0 ? 0 : (-first + a.stride - 1) / a.stride;
+    const std::int64_t end =
+        first >= a.size ? 0 : std::min(a.outputs, (a.size - 1 - first) / a.stride + 1);
+    const std::int64_t residue = ((first % a.stride) + a.stride) % a.stride;
+    most[residue] = std::max(most[residue], end - begin);
+  }
+  std::int64_t sum = 0;
+  for (const auto& [residue, count] : most) sum += std::max<std::int64_t>(0, count);
+  return sum;
+}
+
+/// Input elements that a forward pass or a filter gradient has to read.
+std::int64_t touched_input(const ConvShape& s) {
+  const Axis y{s.h, s.p(), s.r, s.stride_h, s.dilation_h, s.pad_h};
+  const Axis x{s.w, s.q(), s.s, s.stride_w, s.dilation_w, s.pad_w};
+  return s.n * s.c * touched(y) * touched(x);
 }
 
 KernelWork conv_kernel(const Precision& p, ConvShape shape, ConvPass pass, std::int64_t bias) {
@@ -19,9 +58,9 @@ KernelWork conv_kernel(const Precision& p, ConvShape shape, ConvPass pass, std::
   std::int64_t read = 0;
   std::int64_t written = 0;
   switch (pass) {
-    case ConvPass::Forward: read = input + filter, written = output; break;
+    case ConvPass::Forward: read = touched_input(shape) + filter, written = output; break;
     case ConvPass::DataGradient: read = output + filter, written = input; break;
-    case ConvPass::FilterGradient: read = output + input, written = filter; break;
+    case ConvPass::FilterGradient: read = output + touched_input(shape), written = filter; break;
   }
   const double macs = static_cast<double>(output) * static_cast<double>(shape.c / shape.groups) *
                       static_cast<double>(shape.r) * static_cast<double>(shape.s);

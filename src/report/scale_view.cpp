@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
@@ -13,6 +14,8 @@ namespace rooftile::report {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr double kMostBalance = 16;  // the largest factor that is looked at (latency/scaling.h)
 
 std::string factors_text(const ScaleVariant& variant) {
   std::string text;
@@ -56,6 +59,23 @@ std::string variants_text(const ScaleStep& step, const TextOptions& options) {
   return table.render(options.width, 2);
 }
 
+/// The resource of which alone more helps a layer most: "dram_bw to 3.4x: 1.8x".
+std::string balance_cell(const ScaledLayer& layer) {
+  const auto best = std::max_element(
+      layer.balance.begin(), layer.balance.end(),
+      [](const BalanceRow& a, const BalanceRow& b) { return a.speedup < b.speedup; });
+  if (best == layer.balance.end() || best->factor <= 1) return "-";
+  return fmt::format("{} to {:.1f}x: {:.2f}x", best->resource, best->factor, best->speedup);
+}
+
+ordered_json balance_json(const std::vector<BalanceRow>& rows) {
+  ordered_json json = ordered_json::array();
+  for (const BalanceRow& row : rows) {
+    json.push_back({{"resource", row.resource}, {"factor", row.factor}, {"speedup", row.speedup}});
+  }
+  return json;
+}
+
 std::string layers_text(const ScaleStep& step, const TextOptions& options) {
   if (step.layers.empty()) return {};
   Table table({{.title = "layer", .shrink = true},
@@ -63,23 +83,27 @@ std::string layers_text(const ScaleStep& step, const TextOptions& options) {
                {.title = "after", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
                {.title = "bottleneck"},
-               {.title = "then"}});
+               {.title = "then"},
+               {.title = "gains most from"}});
   for (const ScaledLayer& layer : step.layers) {
     table.add({layer.name, format_ms(layer.base_ms), format_ms(layer.time_ms),
                fmt::format("{:.2f}x", layer.base_ms / layer.time_ms), layer.base_bottleneck,
-               layer.bottleneck});
+               layer.bottleneck, balance_cell(layer)});
   }
   return "\n" + table.render(options.width, 2);
 }
 
 std::string balance_text(const ScaleStep& step) {
   if (step.balance.empty()) return {};
-  std::string text = "\n  one resource alone:\n";
+  std::string text = "\n  one resource alone (nothing: less than 5 % from twice as much):\n";
   for (const BalanceRow& row : step.balance) {
-    if (row.speedup <= 1) {
+    if (row.factor <= 1) {
       text += fmt::format("    {:<10} nothing is gained\n", row.resource);
+    } else if (row.factor >= kMostBalance) {
+      text += fmt::format("    {:<10} still pays at {:g}x ({:.2f}x as fast there)\n", row.resource,
+                          row.factor, row.speedup);
     } else {
-      text += fmt::format("    {:<10} beyond {:.2f}x nothing is gained ({:.2f}x as fast there)\n",
+      text += fmt::format("    {:<10} beyond {:.1f}x nothing is gained ({:.2f}x as fast there)\n",
                           row.resource, row.factor, row.speedup);
     }
   }
@@ -97,7 +121,7 @@ ordered_json step_json(const ScaleStep& step) {
                     {"base", variant_json(step.base)},
                     {"variants", ordered_json::array()},
                     {"layers", ordered_json::array()},
-                    {"balance", ordered_json::array()},
+                    {"balance", balance_json(step.balance)},
                     {"balanced", ordered_json::array()}};
   for (const ScaleVariant& variant : step.variants) {
     json["variants"].push_back(variant_json(variant));
@@ -109,11 +133,8 @@ ordered_json step_json(const ScaleStep& step) {
                               {"time_ms", layer.time_ms},
                               {"speedup", layer.base_ms / layer.time_ms},
                               {"base_bottleneck", layer.base_bottleneck},
-                              {"bottleneck", layer.bottleneck}});
-  }
-  for (const BalanceRow& row : step.balance) {
-    json["balance"].push_back(
-        {{"resource", row.resource}, {"factor", row.factor}, {"speedup", row.speedup}});
+                              {"bottleneck", layer.bottleneck},
+                              {"balance", balance_json(layer.balance)}});
   }
   for (const auto& [target, variant] : step.balanced) {
     ordered_json entry{{"target", target}, {"reached", variant.has_value()}};

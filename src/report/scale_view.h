@@ -19,15 +19,16 @@ struct ScaleVariant {
   std::map<std::string, double> share;  ///< of the time, per bottleneck
 };
 
+struct BalanceRow {
+  std::string resource;
+  double factor = 1, speedup = 1;
+};
+
 struct ScaledLayer {
   std::string name, shape;
   double base_ms = 0, time_ms = 0;  ///< of one launch
   std::string base_bottleneck, bottleneck;
-};
-
-struct BalanceRow {
-  std::string resource;
-  double factor = 1, speedup = 1;
+  std::vector<BalanceRow> balance;
 };
 
 /// One workload.

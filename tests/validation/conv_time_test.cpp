@@ -41,8 +41,8 @@ TEST(ConvTime, DeepBench) {
   for (const char* gpu : {"M40", "P100", "TitanX", "TitanX_Pascal", "TitanXp"}) {
     EXPECT_LT(percent(table, gpu, "forward, implicit GEMM"), 15.0) << gpu;
     EXPECT_LT(percent(table, gpu, "forward, all rows, choice"), 20.0) << gpu;
-    EXPECT_LT(percent(table, gpu, "backward data"), 27.0) << gpu;
-    EXPECT_LT(percent(table, gpu, "backward filter"), 34.0) << gpu;
+    EXPECT_LT(percent(table, gpu, "backward data"), 25.0) << gpu;
+    EXPECT_LT(percent(table, gpu, "backward filter"), 25.0) << gpu;
   }
 }
 

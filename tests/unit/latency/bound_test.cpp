@@ -55,6 +55,11 @@ TEST(Bound, WinogradMultipliesFourTimesLess) {
   ops::KernelWork work = work_of(4e9);
   work.shape = ops::ConvShape{.r = 3, .s = 3};
   EXPECT_NEAR(to_us(bound(work, traffic_of(0, 0), kRoof).time), 100.0, 1e-9);
+  // 5x5 by FFT: 4 * 32 * 17 products for 28 x 28 outputs of 25 taps = 0.111.
+  work.shape = ops::ConvShape{.r = 5, .s = 5};
+  EXPECT_NEAR(least_flops(work).base(), 4e9 * 2176 / (28 * 28 * 25), 1);
+  work.shape = ops::ConvShape{};
+  EXPECT_EQ(least_flops(work), work.flops) << "1x1 is a matrix product";
   work.shape = ops::ConvShape{.r = 3, .s = 3, .stride_h = 2, .stride_w = 2};
   EXPECT_NEAR(to_us(bound(work, traffic_of(0, 0), kRoof).time), 400.0, 1e-9);
 }

@@ -46,7 +46,7 @@ TimeMachine round_machine() {
 // 100 * 2 * max(2 * 2048, 2048 + 50 + 950) + 4 * (1000 + 2.5 * 128) = 819200 + 5280 clocks.
 TEST(StreamTime, AddsWavesPrologueAndEpilogue) {
   const StreamWork work{.m = 40 * 128, .n = 128, .k = 800};
-  const StreamTime t = stream_time(round_machine(), work, {}, {});
+  const StreamTime t = stream_time(round_machine(), work, {}, stream_tuning(round_machine(), 0));
   EXPECT_DOUBLE_EQ(active_ctas(round_machine(), {}, 4), 2);
   EXPECT_NEAR(t.sm, (819200 + 5280) * 1e-9, 1e-12);
   EXPECT_EQ(t.bottleneck, Bottleneck::Compute);
@@ -57,7 +57,8 @@ TEST(StreamTime, AddsWavesPrologueAndEpilogue) {
 // multiply and 1000 to load.
 TEST(StreamTime, FewCtasAreLatencyBound) {
   const StreamWork work{.m = 10 * 128, .n = 32, .k = 800};
-  const StreamTime t = stream_time(round_machine(), work, {.m = 128, .n = 32}, {});
+  const StreamTime t =
+      stream_time(round_machine(), work, {.m = 128, .n = 32}, stream_tuning(round_machine(), 0));
   EXPECT_EQ(t.bottleneck, Bottleneck::Latency);
   EXPECT_NEAR(t.sm, (100 * (512 + 1000) + 1000 + 2.5 * 32) * 1e-9, 1e-12);
 }
@@ -66,20 +67,21 @@ TEST(StreamTime, NamesTheSlowestStream) {
   TimeMachine m = round_machine();
   StreamWork work{.m = 40 * 128, .n = 128, .k = 800};
   work.dram = 1e9;  // 1.2 ms at 0.82 TB/s against 0.82 ms of compute
-  EXPECT_EQ(stream_time(m, work, {}, {}).bottleneck, Bottleneck::Dram);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck,
+            Bottleneck::Dram);
   work.dram = 0;
   work.l2 = 40 * 100 * 16384.0;                      // 16 KiB per iteration
   m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 4 B/clock and SM: 4096 clocks > 2048
-  EXPECT_EQ(stream_time(m, work, {}, {}).bottleneck, Bottleneck::L2);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck, Bottleneck::L2);
   work.l1 = work.l2;
   m.l1_bandwidth = BytesPerCycle::from_base(2);
-  EXPECT_EQ(stream_time(m, work, {}, {}).bottleneck, Bottleneck::L1);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck, Bottleneck::L1);
 }
 
 TEST(TimeMachine, ClockFollowsThePower) {
-  EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu), 1.0, 1e-12);
+  EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu, {}), 1.0, 1e-12);
   // 70 W / 8.141 TFLOP/s = 8.6 W per TFLOP/s of the 15 W needed: (0.573)^0.63 = 0.704.
-  EXPECT_NEAR(sustained_clock_fraction(machine_of("t4").gpu), 0.704, 0.002);
+  EXPECT_NEAR(sustained_clock_fraction(machine_of("t4").gpu, {}), 0.704, 0.002);
 }
 
 TEST(TimeMachine, MissingFieldsAreNamed) {
@@ -116,6 +118,32 @@ TEST(ConvCandidates, WinogradOnlyWhereItApplies) {
       EXPECT_LT(candidate.flops, direct);
     }
   }
+}
+
+// A strided gradient skips taps by row: half of the products of its GEMM, which are twice those of
+// the forward pass here (4 times the outputs).
+TEST(ConvCandidates, StridedGradientsSkipRows) {
+  ops::ConvShape conv{.n = 8, .c = 64, .h = 56, .w = 56, .k = 128};
+  conv.stride_h = conv.stride_w = 2;
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  const double forward = implicit_candidate(conv, DType::Fp32, v100, {}).flops;
+  conv.pass = ops::ConvPass::DataGradient;
+  EXPECT_EQ(implicit_candidate(conv, DType::Fp32, v100, {}).flops, 2 * forward);
+}
+
+// 64/32 + 64/32 - 1 = 3 times the constant against 0 for 128x128.
+TEST(ConvCandidates, SmallTilesOfFilterGradientsAreSlower) {
+  ops::ConvShape conv = layer_3x3();
+  conv.pass = ops::ConvPass::FilterGradient;
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  TimeMachine ideal = v100;
+  ideal.constants.filter_gradient_tile = 0;
+  const ImplicitCut small{.tile_m = 32, .tile_n = 32, .split = 4};
+  EXPECT_GT(implicit_candidate(conv, DType::Fp32, v100, small).seconds(),
+            1.5 * implicit_candidate(conv, DType::Fp32, ideal, small).seconds());
+  const ImplicitCut large{.tile_m = 128, .tile_n = 128, .split = 4};
+  EXPECT_EQ(implicit_candidate(conv, DType::Fp32, v100, large).seconds(),
+            implicit_candidate(conv, DType::Fp32, ideal, large).seconds());
 }
 
 TEST(DeltaPredictor, IsNeverFasterThanItsBoundAndSaysHow) {

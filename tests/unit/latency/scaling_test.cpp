@@ -69,11 +69,20 @@ TEST(Scaling, BalancePointIsWhereTheGainEnds) {
   const ScalingStudy memory = make_study({memory_bound()});
   const BalancePoint dram = balance_point(memory, Resource::DramBandwidth);
   EXPECT_GT(dram.speedup, 1.5);
-  Factors beyond;
-  beyond.set(Resource::DramBandwidth, 16);
-  const double best = memory.step(Factors{}).seconds / memory.step(beyond).seconds;
-  EXPECT_NEAR(dram.speedup, best, 0.011 * best);
-  EXPECT_EQ(balance_point(memory, Resource::L2Size).speedup, 1.0);
+  EXPECT_GT(dram.factor, 1.5);
+  const auto seconds = [&memory](double factor) {
+    Factors factors;
+    factors.set(Resource::DramBandwidth, factor);
+    return memory.step(factors).seconds;
+  };
+  EXPECT_NEAR(dram.speedup, seconds(1) / seconds(dram.factor), 1e-9);
+  if (dram.factor < 16) {
+    EXPECT_LE(seconds(dram.factor), 1.05 * seconds(2 * dram.factor)) << "nothing beyond";
+    EXPECT_GT(seconds(dram.factor / 1.19), 1.05 * seconds(2 * dram.factor / 1.19)) << "but before";
+  }
+  const BalancePoint alone = balance_point(memory, 0, Resource::DramBandwidth);
+  EXPECT_EQ(alone.factor, dram.factor) << "a step of one kernel";
+  EXPECT_EQ(balance_point(memory, Resource::L2Size).factor, 1.0);
 }
 
 TEST(Scaling, OptimumReachesTheTargetAndIsCheaperThanScalingAll) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ops/pool.h"
 #include "unit/ops/lowering.h"
 
@@ -48,6 +50,52 @@ TEST(Conv2d, Depthwise) {
   op.conv.groups = 32;
   EXPECT_EQ(forward_of(op)[0].flops, 36864_FLOP);
   EXPECT_EQ(op.parameters(), 288);
+}
+
+/// Positions of one axis that a tap reads, counted one by one.
+std::int64_t counted(const ConvShape& s) {
+  std::vector<bool> read(static_cast<std::size_t>(s.h), false);
+  for (std::int64_t p = 0; p < s.p(); ++p) {
+    for (std::int64_t r = 0; r < s.r; ++r) {
+      const std::int64_t y = p * s.stride_h + r * s.dilation_h - s.pad_h;
+      if (y >= 0 && y < s.h) read[static_cast<std::size_t>(y)] = true;
+    }
+  }
+  return std::count(read.begin(), read.end(), true);
+}
+
+// A 1x1 filter of stride 2 reads every other row and column; 3x3 of stride 2 without padding on 8 x
+// 8 stops at row 2 * 2 + 2 = 6. One channel, one filter: read = input + filter.
+TEST(Conv2d, UntouchedInputIsNotCompulsory) {
+  Conv2d pointwise{.conv = {.n = 1, .c = 1, .h = 8, .w = 8, .k = 1}};
+  pointwise.conv.stride_h = pointwise.conv.stride_w = 2;
+  EXPECT_EQ(forward_of(pointwise)[0].read.base(), (4 * 4 + 1) * 4.0);
+  EXPECT_EQ(backward_of(pointwise)[0].written.base(), 8 * 8 * 4.0) << "zeros are written too";
+  EXPECT_EQ(backward_of(pointwise)[1].read.base(), (4 * 4 + 4 * 4) * 4.0);
+  pointwise.conv.r = pointwise.conv.s = 3;
+  EXPECT_EQ(forward_of(pointwise)[0].read.base(), (7 * 7 + 9) * 4.0);
+}
+
+TEST(Conv2d, TouchedInputIsCountedOrLess) {
+  for (std::int64_t h = 1; h <= 14; ++h) {
+    for (std::int64_t r = 1; r <= 5; ++r) {
+      for (std::int64_t stride = 1; stride <= 4; ++stride) {
+        for (std::int64_t dilation = 1; dilation <= 3; ++dilation) {
+          for (std::int64_t pad = 0; pad <= 4; ++pad) {
+            Conv2d op{.conv = {.n = 1, .c = 1, .h = h, .w = 1, .k = 1, .r = r, .s = 1}};
+            op.conv.stride_h = stride;
+            op.conv.dilation_h = dilation;
+            op.conv.pad_h = pad;
+            if (!op.check()) continue;
+            const double touched = forward_of(op)[0].read.base() / 4 - static_cast<double>(r);
+            const auto truth = static_cast<double>(counted(op.conv));
+            EXPECT_LE(touched, truth) << h << " " << r << " " << stride << " " << dilation;
+            if (dilation == 1) EXPECT_EQ(touched, truth) << h << " " << r << " " << stride;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Conv2d, DilationWidensTheFilter) {

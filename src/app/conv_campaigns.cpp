@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/conv_campaigns.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "core/csv.h"
+#include "ops/any_op.h"
+
+namespace rooftile::app {
+
+namespace {
+
+Result<std::size_t> find_gpu(const std::string& name, std::vector<CampaignGpu>& gpus,
+                             const Catalog& catalog) {
+  const auto known = std::find_if(gpus.begin(), gpus.end(),
+                                  [&](const CampaignGpu& gpu) { return gpu.name == name; });
+  if (known != gpus.end()) return static_cast<std::size_t>(known - gpus.begin());
+  ROOFTILE_TRY(auto machine, hardware::load_machine(catalog, name, std::nullopt));
+  const auto rate = machine.best_rate(DType::Fp32, true);
+  if (!rate) return unsupported(machine.gpu.file, "states no fp32 rate");
+  gpus.push_back({.name = name, .machine = std::move(machine), .rate = *rate});
+  return gpus.size() - 1;
+}
+
+/// Numbers of the current record by column name.
+class Fields {
+ public:
+  Fields(const CsvReader& csv, const CsvHeader& header) : csv_(csv), header_(header) {}
+  [[nodiscard]] Result<std::int64_t> integer(std::string_view name) const {
+    ROOFTILE_TRY(const std::size_t column, header_.column(name));
+    return csv_.integer(column);
+  }
+  [[nodiscard]] Result<std::string> text(std::string_view name) const {
+    ROOFTILE_TRY(const std::size_t column, header_.column(name));
+    return std::string(csv_[column]);
+  }
+  /// Milliseconds to seconds; an empty field was not measured.
+  [[nodiscard]] Result<std::optional<double>> time(std::string_view name) const {
+    ROOFTILE_TRY(const std::size_t column, header_.column(name));
+    if (csv_[column].empty()) return std::nullopt;
+    ROOFTILE_TRY(const double ms, csv_.number(column));
+    if (ms <= 0) return std::nullopt;
+    return ms * 1e-3;
+  }
+
+ private:
+  const CsvReader& csv_;
+  const CsvHeader& header_;
+};
+
+using Column = std::pair<const char*, std::int64_t*>;
+
+Status read_columns(const Fields& fields, std::span<const Column> columns) {
+  for (const auto& [name, value] : columns) {
+    ROOFTILE_TRY(*value, fields.integer(name));
+  }
+  return {};
+}
+
+Result<ops::ConvShape> deepbench_shape(const Fields& fields) {
+  ops::ConvShape c;
+  const std::array<Column, 11> columns{{{"n", &c.n},
+                                        {"c", &c.c},
+                                        {"h", &c.h},
+                                        {"w", &c.w},
+                                        {"k", &c.k},
+                                        {"r", &c.r},
+                                        {"s", &c.s},
+                                        {"pad_h", &c.pad_h},
+                                        {"pad_w", &c.pad_w},
+                                        {"stride_h", &c.stride_h},
+                                        {"stride_w", &c.stride_w}}};
+  ROOFTILE_CHECK(read_columns(fields, columns));
+  ROOFTILE_CHECK(ops::Conv2d{.conv = c}.check());
+  return c;
+}
+
+Result<ops::ConvShape> neusight_shape(const Fields& fields) {
+  ops::ConvShape c;
+  const std::array<Column, 7> columns{{{"b", &c.n},
+                                       {"c_in", &c.c},
+                                       {"c_out", &c.k},
+                                       {"hw", &c.h},
+                                       {"filter", &c.r},
+                                       {"stride", &c.stride_h},
+                                       {"padding", &c.pad_h}}};
+  ROOFTILE_CHECK(read_columns(fields, columns));
+  c.w = c.h;
+  c.s = c.r;
+  c.stride_w = c.stride_h;
+  c.pad_w = c.pad_h;
+  ROOFTILE_CHECK(ops::Conv2d{.conv = c}.check());
+  return c;
+}
+
+/// GPUs in the order of their names, so that tables do not depend on the order of rows.
+template <typename Row>
+void sort_gpus(std::vector<CampaignGpu>& gpus, std::vector<Row>& rows) {
+  std::vector<std::size_t> order(gpus.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return gpus[a].name < gpus[b].name; });
+  std::vector<std::size_t> place(gpus.size());
+  std::vector<CampaignGpu> sorted;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    sorted.push_back(std::move(gpus[order[i]]));
+  }
+  gpus = std::move(sorted);
+  for (Row& row : rows) row.gpu = place[row.gpu];
+}
+
+Status read_deepbench(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
+                      DeepBench& out) {
+  const Fields fields(csv, header);
+  while (true) {
+    ROOFTILE_TRY(const bool more, csv.next());
+    if (!more) break;
+    ROOFTILE_CHECK(header.check_width(csv));
+    ROOFTILE_TRY(const std::string dtype, fields.text("dtype"));
+    if (dtype != "fp32") continue;
+    DeepBenchRow row;
+    ROOFTILE_TRY(const std::string name, fields.text("gpu"));
+    ROOFTILE_TRY(row.gpu, find_gpu(name, out.gpus, catalog));
+    ROOFTILE_TRY(row.conv, deepbench_shape(fields));
+    ROOFTILE_TRY(row.algorithm, fields.text("fwd_algorithm"));
+    ROOFTILE_TRY(row.forward, fields.time("fwd_ms"));
+    ROOFTILE_TRY(row.data, fields.time("bwd_data_ms"));
+    ROOFTILE_TRY(row.filter, fields.time("bwd_filter_ms"));
+    out.rows.push_back(std::move(row));
+  }
+  sort_gpus(out.gpus, out.rows);
+  return {};
+}
+
+Status read_neusight(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
+                     NeuSight& out) {
+  std::map<std::size_t, std::int64_t> serial;
+  const Fields fields(csv, header);
+  while (true) {
+    ROOFTILE_TRY(const bool more, csv.next());
+    if (!more) break;
+    ROOFTILE_CHECK(header.check_width(csv));
+    NeuSightRow row;
+    ROOFTILE_TRY(const std::string name, fields.text("device"));
+    ROOFTILE_TRY(row.gpu, find_gpu(name, out.gpus, catalog));
+    ROOFTILE_TRY(row.conv, neusight_shape(fields));
+    ROOFTILE_TRY(row.algorithm, fields.text("algorithm"));
+    ROOFTILE_TRY(row.kernel, fields.text("kernel"));
+    ROOFTILE_TRY(const auto measured, fields.time("latency_ms"));
+    row.index = serial[row.gpu]++;
+    if (!measured) continue;
+    row.measured = *measured;
+    out.rows.push_back(std::move(row));
+  }
+  sort_gpus(out.gpus, out.rows);
+  return {};
+}
+
+}  // namespace
+
+double CampaignGpu::peak() const {
+  return 2.0 * static_cast<double>(machine.gpu.sm.count) *
+         static_cast<double>(machine.gpu.sm.fp32_lanes) * machine.gpu.clock.boost.base();
+}
+
+latency::TimeMachine CampaignGpu::timed(const latency::TimeConstants& constants) const {
+  return latency::make_time_machine(machine, rate, DType::Fp32, true, constants);
+}
+
+double DeepBenchRow::rate(double seconds) const {
+  return 2.0 * static_cast<double>(conv.n * conv.p() * conv.q()) *
+         static_cast<double>(conv.k * conv.c * conv.r * conv.s) / seconds;
+}
+
+bool NeuSightRow::implicit() const {
+  return algorithm == "implicit_gemm" && kernel.find("scudnn_128x") != std::string::npos;
+}
+
+Status add_campaign(const std::string& file, const Catalog& catalog, Campaigns& campaigns) {
+  ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
+  ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
+  if (header.find("fwd_ms") && campaigns.deepbench.rows.empty()) {
+    return read_deepbench(csv, header, catalog, campaigns.deepbench);
+  }
+  if (header.find("c_in") && campaigns.neusight.rows.empty()) {
+    return read_neusight(csv, header, catalog, campaigns.neusight);
+  }
+  return bad_input(file, "is neither DeepBench's nor NeuSight's conv.csv, or the second of a kind",
+                   "columns fwd_ms (DeepBench) or c_in (NeuSight) tell them apart");
+}
+
+}  // namespace rooftile::app
