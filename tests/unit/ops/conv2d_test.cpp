@@ -90,7 +90,9 @@ TEST(Conv2d, TouchedInputIsCountedOrLess) {
             const double touched = forward_of(op)[0].read.base() / 4 - static_cast<double>(r);
             const auto truth = static_cast<double>(counted(op.conv));
             EXPECT_LE(touched, truth) << h << " " << r << " " << stride << " " << dilation;
-            if (dilation == 1) EXPECT_EQ(touched, truth) << h << " " << r << " " << stride;
+            if (dilation == 1) {
+              EXPECT_EQ(touched, truth) << h << " " << r << " " << stride;
+            }
           }
         }
       }
