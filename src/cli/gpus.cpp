@@ -15,16 +15,14 @@ namespace rooftile::cli {
 namespace {
 
 struct GpusOptions {
-  std::string gpu;      ///< empty: all
-  std::string machine;  ///< measured ceilings to show instead of the data sheet's
+  std::vector<std::string> gpus;  ///< empty: all
+  std::string machine;            ///< measured ceilings to show instead of the data sheet's
   bool lint = false;
   Output output;
 };
 
 Status run_lint(const GpusOptions& options, const Catalog& catalog) {
-  const std::optional<std::string> one =
-      options.gpu.empty() ? std::nullopt : std::optional(options.gpu);
-  ROOFTILE_TRY(const auto files, hardware::lint_files(catalog, one));
+  ROOFTILE_TRY(const auto files, hardware::lint_files(catalog, options.gpus));
   const std::string& format = options.output.format;
   ROOFTILE_CHECK(emit(options.output, format == "json" ? report::lint_to_json(files)
                                       : format == "csv"
@@ -39,7 +37,8 @@ Status run_lint(const GpusOptions& options, const Catalog& catalog) {
 Status run_one(const GpusOptions& options, const Catalog& catalog) {
   const std::optional<std::string> file =
       options.machine.empty() ? std::nullopt : std::optional(options.machine);
-  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, options.gpu, file));
+  const std::string gpu = options.gpus.empty() ? "" : options.gpus.front();
+  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, gpu, file));
   const std::string& format = options.output.format;
   if (format == "json") return emit(options.output, report::gpu_to_json(machine));
   if (format == "csv") return emit(options.output, report::gpu_to_csv(machine));
@@ -52,7 +51,9 @@ Status run_one(const GpusOptions& options, const Catalog& catalog) {
 Status run_gpus(const GpusOptions& options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   if (options.lint) return run_lint(options, catalog);
-  if (!options.gpu.empty() || !options.machine.empty()) return run_one(options, catalog);
+  if (options.gpus.size() > 1)
+    return usage_error("one GPU is shown at a time", "only --lint takes several");
+  if (!options.gpus.empty() || !options.machine.empty()) return run_one(options, catalog);
   ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
   const std::string& format = options.output.format;
   if (format == "json") return emit(options.output, report::gpus_to_json(gpus));
@@ -65,7 +66,8 @@ Status run_gpus(const GpusOptions& options, const Context& context) {
 void add_gpus(CLI::App& app, Context& context) {
   auto options = std::make_shared<GpusOptions>();
   CLI::App* command = app.add_subcommand("gpus", "the GPU catalogue");
-  command->add_option("gpu", options->gpu, "id, other name, or JSON file of one GPU");
+  command->add_option("gpu", options->gpus,
+                      "id, other name, or JSON file of one GPU (with --lint: of several)");
   command->add_option("--machine", options->machine, "measured ceilings to show with it");
   command->add_flag("--lint", options->lint, "check the files instead of showing them");
   add_output_options(*command, options->output, {"text", "json", "csv"});
@@ -73,7 +75,7 @@ void add_gpus(CLI::App& app, Context& context) {
       "\nExamples:\n"
       "  rooftile gpus h100-sxm\n"
       "  rooftile gpus \"Tesla V100-PCIE-32GB\" --format json\n"
-      "  rooftile gpus --lint my_gpu.json\n"
+      "  rooftile gpus --lint my_gpu.json other_gpu.json\n"
       "\nAdding a GPU is one file: docs/howto/add_a_gpu.md.\n");
   command->callback(
       [options, &context] { run_command(context, [&] { return run_gpus(*options, context); }); });

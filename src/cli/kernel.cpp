@@ -49,6 +49,7 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
   kind->add_option("--machine", options->request.machine, "measured ceilings");
   kind->add_option("--pass", options->request.pass, "forward or backward")->capture_default_str();
   add_output_options(*kind, options->output, {"text", "json", "csv"});
+  kind->footer("\nExamples: rooftile kernel --help\n");
   kind->callback([options, make_op, &context] {
     run_command(context, [&]() -> Status {
       ROOFTILE_TRY(const ops::AnyOp op, make_op(*options));

@@ -47,7 +47,9 @@ void add_predict(CLI::App& app, Context& context) {
   add_request_options(*command, options->request);
   command->add_option("--gpu", options->request.gpu, "catalogue name (rooftile gpus) or JSON file")
       ->required();
-  command->add_option("--top", options->top, "operators in the text table")->capture_default_str();
+  command->add_option("--top", options->top, "operators in the text table")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   add_output_options(*command, options->output, {"text", "json", "csv", "html", "trace"});
   command->footer(
       "\nExamples:\n"

@@ -12,7 +12,8 @@ void add_request_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command.add_option("--batch", request.batch, "sequences or images in the step")
       ->capture_default_str();
-  command.add_option("--seq", request.sequence, "tokens per sequence (default: the model's own)");
+  command.add_option("--seq", request.sequence,
+                     "tokens per sequence (default: the model's longest, at most 1024)");
   command.add_option("--context", request.context, "decode: tokens already in the KV cache");
   command.add_option("--dtype", request.dtype, "fp32, tf32, fp16, bf16, fp8_e4m3, ...")
       ->capture_default_str();
@@ -23,7 +24,7 @@ void add_request_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command
       .add_option("--optimizer", request.optimizer,
-                  "training: include the update of none, sgd, adam or adamw")
+                  "training: include the update of none, sgd, sgd_momentum, adam or adamw")
       ->capture_default_str();
   command.add_flag("--recompute", request.recompute, "training: recompute activations per block");
   command.add_option("--dp", request.dp, "replicas that share the batch (data parallel)")

@@ -23,8 +23,12 @@ struct Check {
 constexpr std::string_view kUnitSlip = "unit-slip";
 constexpr std::string_view kAllowance = "allowance";
 
-constexpr std::array<Check, 19> kChecks{{
+constexpr std::array<Check, 27> kChecks{{
     {{kUnitSlip, "every value is within orders of magnitude of real GPUs"}, check_unit_slip},
+    {{"architecture", "the architecture has a known name, the one that belongs to the ISA"},
+     check_architecture},
+    {{"rate-unchecked", "every peak has its FLOP per clock, in the file or by its ISA"},
+     check_rate_unchecked},
     {{"peak-product", "peak = SMs x FLOP per clock x clock, within 2 %"}, check_peak_product},
     {{"peak-twice", "no peak is twice that product (a figure with sparsity)"}, check_peak_twice},
     {{"peak-half", "no peak is half that product (multiply-adds counted once)"}, check_peak_half},
@@ -32,10 +36,19 @@ constexpr std::array<Check, 19> kChecks{{
     {{"fp32-lanes", "flop_per_clock.fp32 = 2 x fp32_lanes"}, check_fp32_lanes},
     {{"tensor-ratio", "BF16, TF32, FP8 and FP4 stand in the usual ratio to FP16"},
      check_tensor_ratio},
+    {{"tensor-vector", "tensor, FP64 and FP16 rates stand in a plausible ratio to the vector rate"},
+     check_tensor_vector},
     {{"accumulate", "accumulating in FP16 is twice as fast as the rate in peak"}, check_accumulate},
     {{"clock-order", "base and tensor clock do not exceed boost"}, check_clock_order},
     {{"power", "FP32 rate per watt is that of a GPU"}, check_power},
     {{"warps", "max_warps x warp_size = max_threads"}, check_warps},
+    {{"sm-limits", "registers, threads and blocks of one SM are those of the architecture"},
+     check_sm_limits},
+    {{"l2-die", "the L2 size is that of a known die of the architecture"}, check_l2_die},
+    {{"dram-type", "the DRAM type is known"}, check_dram_type},
+    {{"dram-rate", "the data rate of a pin is one that the DRAM type has"}, check_dram_rate},
+    {{"dram-capacity", "a stack or chip of the DRAM type exists with that capacity"},
+     check_dram_capacity},
     {{"dram-product", "DRAM bandwidth = bus width x data rate / 8, within 2 %"},
      check_dram_product},
     {{"ridge", "peak / DRAM bandwidth is plausible for FP32 and for narrow tensor types"},
@@ -125,7 +138,7 @@ std::vector<LintFinding> lint(const GpuSpec& gpu) {
 }
 
 Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
-                                           const std::optional<std::string>& name_or_path) {
+                                           std::span<const std::string> names_or_paths) {
   std::vector<LintedFile> files;
   const auto add = [&files](std::string file, const Result<GpuSpec>& gpu) {
     LintedFile linted{.file = std::move(file), .id = {}, .error = {}, .findings = {}};
@@ -137,12 +150,12 @@ Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
     }
     files.push_back(std::move(linted));
   };
-  if (name_or_path) {
-    const auto gpu = load_gpu(catalog, *name_or_path);
+  for (const std::string& name : names_or_paths) {
+    const auto gpu = load_gpu(catalog, name);
     if (!gpu && gpu.error().where.empty()) return tl::unexpected(gpu.error());  // unknown name
-    add(gpu ? gpu->file : *name_or_path, gpu);
-    return files;
+    add(gpu ? gpu->file : name, gpu);
   }
+  if (!names_or_paths.empty()) return files;
   for (const GpuEntry& entry : gpu_entries(catalog)) {
     const auto content = catalog.read(entry.file);
     add(content ? content->name : entry.file,

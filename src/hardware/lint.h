@@ -47,9 +47,9 @@ struct LintedFile {
   std::vector<LintFinding> findings;
 };
 
-/// All GPU files of the catalogue, or only `name_or_path` where one is given.
+/// The named GPUs (catalogue names or paths), or all files of the catalogue where none is named.
 Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
-                                           const std::optional<std::string>& name_or_path);
+                                           std::span<const std::string> names_or_paths);
 
 /// What the name of a link says about its rate and the rate does not; nothing when they agree or
 /// the name says nothing.

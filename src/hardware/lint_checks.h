@@ -3,6 +3,7 @@
 // The functions behind the rules of lint.h; each reports through `Report` under its own id.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,13 @@ class LintReport {
   std::vector<LintFinding>& findings_;
 };
 
+/// How far two documents may differ by rounding.
+constexpr double kRounding = 0.02;
+
+inline bool near(double value, double expected, double tolerance) {
+  return std::abs(value - expected) <= tolerance * expected;
+}
+
 // lint_rates.cpp
 void check_peak_product(const GpuSpec& gpu, LintReport& report);
 void check_peak_twice(const GpuSpec& gpu, LintReport& report);
@@ -50,5 +58,15 @@ void check_measured(const GpuSpec& gpu, LintReport& report);
 void check_shared(const GpuSpec& gpu, LintReport& report);
 void check_line_sector(const GpuSpec& gpu, LintReport& report);
 void check_link_product(const GpuSpec& gpu, LintReport& report);
+
+// lint_architecture.cpp
+void check_architecture(const GpuSpec& gpu, LintReport& report);
+void check_rate_unchecked(const GpuSpec& gpu, LintReport& report);
+void check_tensor_vector(const GpuSpec& gpu, LintReport& report);
+void check_sm_limits(const GpuSpec& gpu, LintReport& report);
+void check_l2_die(const GpuSpec& gpu, LintReport& report);
+void check_dram_type(const GpuSpec& gpu, LintReport& report);
+void check_dram_rate(const GpuSpec& gpu, LintReport& report);
+void check_dram_capacity(const GpuSpec& gpu, LintReport& report);
 
 }  // namespace rooftile::hardware

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 
 #include "core/text.h"
 #include "hardware/lint_checks.h"
@@ -11,12 +12,7 @@ namespace rooftile::hardware {
 
 namespace {
 
-constexpr double kRounding = 0.02;
 constexpr RateKey kFp32{.dtype = DType::Fp32, .pipe = Pipe::Vector};
-
-bool near(double value, double expected, double tolerance) {
-  return std::abs(value - expected) <= tolerance * expected;
-}
 
 /// What a GPU of 2010 to 2035 can have; a wrong prefix (k, M, G, T) falls outside.
 struct Plausible {
@@ -36,17 +32,37 @@ constexpr Plausible kL1PerSm{16, 1024, "B/clk"};
 constexpr Plausible kLink{1e9, 5e12, "B/s"};
 constexpr Plausible kFlopPerSmClock{1, 131072, "FLOP per SM and clock"};
 
+/// "256 TB/s": a prefix where the unit takes one.
+std::string with_unit(double value, std::string_view unit) {
+  if (unit == "Hz") return fmt::format("{}Hz", format_count(value));
+  if (unit == "B") return format_bytes(Bytes::from_base(value));
+  if (unit == "B/s") return format_rate(BytesPerSecond::from_base(value));
+  return fmt::format("{:.4g} {}", value, unit);
+}
+
+std::string with_unit(BytesPerSecond rate) {
+  return format_rate(rate, 4);
+}
+std::string with_unit(FlopsPerSecond rate) {
+  return format_rate(rate, 4);
+}
+std::string with_unit(BytesPerCycle rate) {
+  return fmt::format("{:g} B/clk", rate.base());
+}
+
 void expect(double value, const Plausible& range, std::string_view pointer, LintReport& report) {
   if (value >= range.low && value <= range.high) return;
   std::string hint;
   for (const double factor : {1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9}) {
     if (value * factor >= range.low && value * factor <= range.high) {
-      hint = fmt::format("; {:g} times as much would be plausible: wrong prefix?", factor);
+      hint = fmt::format("; {:.10g} times as much would be plausible: wrong prefix?", factor);
       break;
     }
   }
-  report.add(std::string(pointer), fmt::format("{:g} {} is not between {:g} and {:g}{}", value,
-                                               range.unit, range.low, range.high, hint));
+  report.add(
+      std::string(pointer),
+      fmt::format("{} is not between {} and {}{}", with_unit(value, range.unit),
+                  with_unit(range.low, range.unit), with_unit(range.high, range.unit), hint));
 }
 
 template <typename Q>
@@ -65,12 +81,18 @@ void expect_level(const MemorySpec& level, const Plausible& size, const Plausibl
   expect(level.latency, kLatency, pointer + "/latency", report);
 }
 
+/// How likely a bandwidth is the wrong one of two: the DRAM's follows from its pins, a data sheet
+/// is printed by the vendor, a measurement is anybody's.
+enum class Trust : std::uint8_t { Measured, Datasheet, Derived };
+
 /// A level's bandwidth over the whole GPU, data sheet or published, and where it stands.
 struct Level {
   std::string_view name;
   std::string_view pointer;
   std::optional<double> bandwidth;
   std::optional<double> latency;
+  std::string_view bandwidth_pointer;
+  Trust trust;
 };
 
 std::optional<double> base_of(const auto& quantity) {
@@ -86,11 +108,17 @@ std::array<Level, 4> levels_of(const GpuSpec& gpu) {
   const auto l1 = whole_gpu(gpu.l1.bandwidth_per_sm);
   const auto l2 = base_of(gpu.l2.bandwidth);
   const MemorySpec last = gpu.last_level.value_or(MemorySpec{});
+  const bool pins = gpu.dram.bus_bits && gpu.dram.gbit_per_pin;
   return {
-      {{"L1", "/memory/l1", l1 ? l1 : whole_gpu(gpu.measured.l1_per_sm), base_of(gpu.l1.latency)},
-       {"L2", "/memory/l2", l2 ? l2 : base_of(gpu.measured.l2_read), base_of(gpu.l2.latency)},
-       {"last level", "/memory/last_level", base_of(last.bandwidth), base_of(last.latency)},
-       {"DRAM", "/memory/dram", base_of(gpu.dram.bandwidth), base_of(gpu.dram.latency)}}};
+      {{"L1", "/memory/l1", l1 ? l1 : whole_gpu(gpu.measured.l1_per_sm), base_of(gpu.l1.latency),
+        l1 ? "/memory/l1/bandwidth_per_sm" : "/measured/l1_per_sm",
+        l1 ? Trust::Datasheet : Trust::Measured},
+       {"L2", "/memory/l2", l2 ? l2 : base_of(gpu.measured.l2_read), base_of(gpu.l2.latency),
+        l2 ? "/memory/l2/bandwidth" : "/measured/l2_read", l2 ? Trust::Datasheet : Trust::Measured},
+       {"last level", "/memory/last_level", base_of(last.bandwidth), base_of(last.latency),
+        "/memory/last_level/bandwidth", Trust::Datasheet},
+       {"DRAM", "/memory/dram", base_of(gpu.dram.bandwidth), base_of(gpu.dram.latency),
+        "/memory/dram/bandwidth", pins ? Trust::Derived : Trust::Datasheet}}};
 }
 
 }  // namespace
@@ -159,9 +187,11 @@ void check_bandwidth_order(const GpuSpec& gpu, LintReport& report) {
   for (const Level& level : levels) {
     if (!level.bandwidth) continue;
     if (above != nullptr && *level.bandwidth > *above->bandwidth)
-      report.add(std::string(level.pointer),
-                 fmt::format("{} with {:.4g} GB/s is faster than {} with {:.4g} GB/s", level.name,
-                             *level.bandwidth / 1e9, above->name, *above->bandwidth / 1e9));
+      report.add(
+          std::string((level.trust <= above->trust ? level : *above).bandwidth_pointer),
+          fmt::format("{} with {} is faster than {} with {}", level.name,
+                      format_rate(BytesPerSecond::from_base(*level.bandwidth), 4), above->name,
+                      format_rate(BytesPerSecond::from_base(*above->bandwidth), 4)));
     above = &level;
   }
 }
@@ -184,9 +214,8 @@ void check_measured(const GpuSpec& gpu, LintReport& report) {
   const auto compare = [&report](const auto& measured, const auto& paper,
                                  std::string_view pointer) {
     if (measured && paper && measured->base() > paper->base() * kSlack)
-      report.add(std::string(pointer),
-                 fmt::format("measured {:.6g} is above the data sheet's {:.6g}", measured->base(),
-                             paper->base()));
+      report.add(std::string(pointer), fmt::format("measured {} is above the data sheet's {}",
+                                                   with_unit(*measured), with_unit(*paper)));
   };
   compare(gpu.measured.dram_read, gpu.dram.bandwidth, "/measured/dram_read");
   compare(gpu.measured.dram_write, gpu.dram.bandwidth, "/measured/dram_write");

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 #include "core/text.h"
 #include "hardware/arch_table.h"
@@ -12,17 +11,11 @@ namespace rooftile::hardware {
 
 namespace {
 
-/// How far two documents may differ by rounding.
-constexpr double kRounding = 0.02;
 /// Tensor peaks are quoted at clocks up to 13 % below boost (H100 NVL) that are not documented.
 constexpr double kClockSlack = 0.14;
 
 std::string pointer(std::string_view section, RateKey key) {
   return fmt::format("/{}/{}", section, name_of(key));
-}
-
-bool near(double value, double expected, double tolerance) {
-  return std::abs(value - expected) <= tolerance * expected;
 }
 
 /// FP64 tensor peaks are quoted at the boost clock like the vector ones (H100: 66.9 TFLOP/s =
@@ -196,7 +189,7 @@ void check_power(const GpuSpec& gpu, LintReport& report) {
   const double efficiency = it->second.base() / 1e9 / *gpu.power_watt;
   if (efficiency < kLeast || efficiency > kMost)
     report.add("/power",
-               fmt::format("{} W for {} FP32 is {:.3g} GFLOP/s per watt, expected {} to {}",
+               fmt::format("{} W for {} FP32 is {:.0f} GFLOP/s per watt, expected {} to {}",
                            *gpu.power_watt, format_rate(it->second, 3), efficiency, kLeast, kMost));
 }
 

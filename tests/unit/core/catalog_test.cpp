@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace rooftile {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CatalogFolders : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::path(::testing::TempDir()) / ("rooftile_catalog_" + std::to_string(::getpid()));
+    fs::create_directories(root_);
+  }
+  void TearDown() override {
+    ::unsetenv("ROOFTILE_CATALOG");
+    fs::remove_all(root_);
+  }
+  /// A folder with one file.
+  std::string folder(const std::string& name, const std::string& file, const std::string& text) {
+    const fs::path path = root_ / name / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return (root_ / name).string();
+  }
+
+  fs::path root_;
+};
+
+constexpr const char* kL4 = "gpus/nvidia_l4_24gb.json";
+
+TEST_F(CatalogFolders, EmbeddedFilesNeedNoDisk) {
+  const Catalog catalog = Catalog::embedded();
+  ASSERT_TRUE(catalog.contains(kL4));
+  const auto file = catalog.read(kL4);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->name, std::string("catalog:") + kL4);
+  EXPECT_THAT(file->content, testing::HasSubstr("\"id\": \"l4\""));
+  EXPECT_FALSE(catalog.read("gpus/none.json"));
+}
+
+TEST_F(CatalogFolders, ALaterOverlayWins) {
+  Catalog catalog = Catalog::embedded();
+  const std::size_t before = catalog.list("gpus/").size();
+  ASSERT_TRUE(catalog.overlay(folder("one", kL4, "first")));
+  ASSERT_TRUE(catalog.overlay(folder("two", kL4, "second")));
+  ASSERT_TRUE(catalog.overlay(folder("two", "gpus/mine.json", "mine")));
+  EXPECT_EQ(catalog.read(kL4)->content, "second");
+  EXPECT_EQ(catalog.list("gpus/").size(), before + 1);
+  EXPECT_FALSE(catalog.overlay((root_ / "absent").string()));
+}
+
+TEST_F(CatalogFolders, TheEnvironmentOverlaysInItsOrder) {
+  const std::string one = folder("one", kL4, "first");
+  const std::string two = folder("two", kL4, "second");
+  ::setenv("ROOFTILE_CATALOG", (one + "::" + two).c_str(), 1);
+  auto catalog = Catalog::standard();
+  ASSERT_TRUE(catalog);
+  EXPECT_EQ(catalog->read(kL4)->content, "second");
+  // --catalog comes after the environment.
+  ASSERT_TRUE(catalog->overlay(one));
+  EXPECT_EQ(catalog->read(kL4)->content, "first");
+  ::setenv("ROOFTILE_CATALOG", (root_ / "absent").c_str(), 1);
+  EXPECT_FALSE(Catalog::standard());
+}
+
+}  // namespace
+}  // namespace rooftile
