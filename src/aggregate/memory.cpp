@@ -21,7 +21,8 @@ bool holds_matrix(const ops::AnyOp& op) {
 }
 
 Bytes weight_bytes(const Graph& graph, const ops::Precision& precision, bool train) {
-  Bytes total;
+  Bytes total =
+      ops::bytes_of(graph.idle_parameters, train ? precision.storage : precision.matrix_storage);
   for (const Block& block : graph.blocks) {
     for (const Node& node : block.nodes) {
       const DType dtype =
@@ -43,9 +44,11 @@ Bytes optimizer_bytes(const Graph& graph, const ops::Precision& precision,
 }
 
 Bytes cache_bytes(const graph::KvCache& cache, const ops::Precision& precision) {
-  const double vectors = 2.0 * static_cast<double>(cache.layers) *
-                         static_cast<double>(cache.kv_heads) * static_cast<double>(cache.tokens) *
-                         static_cast<double>(cache.batch);
+  const double tokens =
+      static_cast<double>(cache.tokens) * static_cast<double>(cache.layers - cache.window_layers) +
+      static_cast<double>(cache.window_tokens) * static_cast<double>(cache.window_layers);
+  const double vectors =
+      2.0 * tokens * static_cast<double>(cache.kv_heads) * static_cast<double>(cache.batch);
   return ops::bytes_of(cache.head_dim, precision.storage) * vectors;
 }
 

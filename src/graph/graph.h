@@ -55,6 +55,8 @@ struct KvCache {
   std::int64_t layers = 0, kv_heads = 0, head_dim = 0;
   std::int64_t tokens = 0;  ///< per sequence, bounded by a sliding window
   std::int64_t batch = 0;
+  std::int64_t window_layers = 0;  ///< of `layers`: those that keep `window_tokens` only
+  std::int64_t window_tokens = 0;
   bool operator==(const KvCache&) const = default;
 };
 
@@ -67,8 +69,11 @@ struct Graph {
   std::int64_t sequence = 1;    ///< tokens per sequence that this step processes
   std::int64_t context = 0;     ///< decode: tokens in the cache before the step
   std::int64_t parameters = 0;  ///< trainable parameters, tied ones once
+  /// In memory beside `parameters`, but not read by this step (T5's encoder in decode).
+  std::int64_t idle_parameters = 0;
   std::vector<Block> blocks;
   std::optional<KvCache> kv_cache;  ///< for decoders in prefill and decode
+  std::vector<std::string> notes;   ///< what the file says and the graph does not follow
   bool operator==(const Graph&) const = default;
 };
 

@@ -89,11 +89,12 @@ Result<Graph> import_document(const JsonView& root, std::string model,
     ROOFTILE_CHECK(validate(graph));
     return graph;
   }
-  std::string hint = "known formats:";
+  std::vector<std::string> formats;
   for (const Importer& importer : kImporters) {
-    hint += fmt::format(" {} (has {})", importer.format, importer.expects);
+    formats.push_back(fmt::format("{} (has {})", importer.format, importer.expects));
   }
-  return root.error("this is no model description that is known", hint);
+  return root.error("this is no model description that is known",
+                    fmt::format("known formats: {}", fmt::join(formats, ", ")));
 }
 
 bool looks_like_path(std::string_view model) {
@@ -160,6 +161,11 @@ Result<Graph> import_model(const Catalog& catalog, std::string_view model,
   if (looks_like_path(model)) {
     const std::string path(model);
     ROOFTILE_TRY(const std::string text, read_file(path));
+    if (to_lower(path).ends_with(".onnx")) {
+      return unsupported(path, "ONNX files are not read",
+                         "give the model's Hugging Face config.json, or describe it as a native "
+                         "graph (docs/format/graph.md)");
+    }
     return import_text(text, path, options);
   }
   ROOFTILE_TRY(const auto file, find_builtin(catalog, model));

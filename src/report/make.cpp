@@ -140,7 +140,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   report.predictor = resolved.predictor;
   report.roofs =
       machine.ceilings ? fmt::format("measured, {}", machine.ceilings->file) : "data sheet";
-  report.parameters = graph.parameters;
+  report.parameters = graph.parameters + graph.idle_parameters;
   // Accumulating gradients is part of the backward pass, as in the measured steps.
   report.latency = {
       .total_ms = to_ms(step.total),
@@ -166,6 +166,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
     report.operators.push_back(make_transfer(transfer));
   }
   report.warnings = make_warnings(report, step);
+  report.warnings.insert(report.warnings.end(), graph.notes.begin(), graph.notes.end());
   return report;
 }
 

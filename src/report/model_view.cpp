@@ -14,12 +14,15 @@ std::string models_to_text(std::span<const graph::ModelSummary> models, int widt
   Table table({{.title = "model"},
                {.title = "family"},
                {.title = "parameters", .align = Align::Right},
-               {.title = "also known as", .shrink = true}});
+               {.title = "also known as", .shrink = true},
+               {.title = "description", .shrink = true}});
   for (const graph::ModelSummary& model : models) {
     table.add({model.name, model.family, format_count(static_cast<double>(model.parameters)),
-               fmt::format("{}", fmt::join(model.aliases, ", "))});
+               fmt::format("{}", fmt::join(model.aliases, ", ")), model.description});
   }
-  return table.render(width, 0);
+  return table.render(width, 0) +
+         "\nparameters are those of training, with all heads; BERT's inference runs a classifier "
+         "instead of them\n";
 }
 
 std::string models_to_json(std::span<const graph::ModelSummary> models) {

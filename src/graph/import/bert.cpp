@@ -24,12 +24,13 @@ struct BertConfig {
 Result<BertConfig> read_config(const HfReader& config) {
   BertConfig c;
   ROOFTILE_CHECK(config.refuse_flag("add_cross_attention"));
+  ROOFTILE_CHECK(config.refuse_flag("is_decoder"));
   ROOFTILE_CHECK(config.expect_text("position_embedding_type", "absolute"));
-  ROOFTILE_TRY(c.width, config.size("hidden_size"));
-  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers"));
-  ROOFTILE_TRY(c.heads, config.size("num_attention_heads"));
-  ROOFTILE_TRY(c.inner, config.size("intermediate_size"));
-  ROOFTILE_TRY(c.vocab, config.size("vocab_size"));
+  ROOFTILE_TRY(c.width, config.size_or("hidden_size", 768));
+  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", 12));
+  ROOFTILE_TRY(c.heads, config.size_or("num_attention_heads", 12));
+  ROOFTILE_TRY(c.inner, config.size_or("intermediate_size", 3072));
+  ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 30522));
   ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", 512));
   ROOFTILE_TRY(c.types, config.size_or("type_vocab_size", 2));
   ROOFTILE_TRY(c.labels, label_count(config));
@@ -96,7 +97,7 @@ Block layer_block(const BertConfig& c, const TokenCounts& t, AttentionKind atten
   return std::move(block).take();
 }
 
-Block head_block(const BertConfig& c, const TokenCounts& t, bool loss) {
+Block head_block(const BertConfig& c, const TokenCounts& t, HfHead head, bool loss) {
   BlockBuilder block("head", 1);
   const Shape hidden{t.batch, t.queries, c.width};
   const std::string input(kBlockInput);
@@ -104,6 +105,7 @@ Block head_block(const BertConfig& c, const TokenCounts& t, bool loss) {
   pooled =
       block.add("pooler", ops::Linear{.rows = t.batch, .in = c.width, .out = c.width}, {pooled});
   pooled = block.add("pooler.tanh", unary(ops::Function::Tanh, {t.batch, c.width}), {pooled});
+  if (head == HfHead::None) return std::move(block).take();
   if (!t.train) {
     block.add("classifier", ops::Linear{.rows = t.batch, .in = c.width, .out = c.labels}, {pooled});
     return std::move(block).take();
@@ -139,7 +141,7 @@ Result<Graph> import_bert(const HfReader& config, const ImportOptions& options) 
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));
   graph.blocks.push_back(layer_block(c, t, options.attention));
-  graph.blocks.push_back(head_block(c, t, options.loss));
+  graph.blocks.push_back(head_block(c, t, config.head(), options.loss));
   return graph;
 }
 

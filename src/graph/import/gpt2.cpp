@@ -22,10 +22,10 @@ struct Gpt2Config {
 Result<Gpt2Config> read_config(const HfReader& config) {
   Gpt2Config c;
   ROOFTILE_CHECK(config.refuse_flag("add_cross_attention"));
-  ROOFTILE_TRY(c.width, config.size("n_embd"));
-  ROOFTILE_TRY(c.layers, config.layers("n_layer"));
-  ROOFTILE_TRY(c.heads, config.size("n_head"));
-  ROOFTILE_TRY(c.vocab, config.size("vocab_size"));
+  ROOFTILE_TRY(c.width, config.size_or("n_embd", 768));
+  ROOFTILE_TRY(c.layers, config.layers("n_layer", 12));
+  ROOFTILE_TRY(c.heads, config.size_or("n_head", 12));
+  ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 50257));
   ROOFTILE_TRY(c.inner, config.size_or("n_inner", 4 * c.width));
   ROOFTILE_TRY(c.positions, config.size_or("n_positions", 1024));
   ROOFTILE_TRY(c.activation, config.text("activation_function", "gelu_new"));
@@ -100,9 +100,12 @@ Result<Graph> import_gpt2(const HfReader& config, const ImportOptions& options) 
   graph.context = t.keys - t.queries;
   graph.blocks.push_back(embedding_block(c, t));
   graph.blocks.push_back(layer_block(c, t, options.attention));
-  graph.blocks.push_back(language_model_head(
-      {.width = c.width, .vocab = c.vocab, .tied = c.tied, .norm = HeadNorm::LayerNorm}, t,
-      options.loss));
+  graph.blocks.push_back(language_model_head({.width = c.width,
+                                              .vocab = c.vocab,
+                                              .tied = c.tied,
+                                              .norm = HeadNorm::LayerNorm,
+                                              .logits = config.head() == HfHead::Usual},
+                                             t, options.loss));
   graph.kv_cache = kv_cache(t, c.layers, c.heads, c.head_dim, 0);
   return graph;
 }

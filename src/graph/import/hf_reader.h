@@ -2,7 +2,8 @@
 //
 // Reads the fields of a Hugging Face config.json with their library defaults. A key that is absent
 // or null takes its default; a key of the wrong type or out of range is an error that points at it.
-// Keys that no importer asks for are normal in these files and ignored.
+// Keys that no importer asks for are normal in these files and ignored, unless one looks like a
+// misspelling of a key that is absent (check_spelling).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/json.h"
 #include "core/result.h"
@@ -18,21 +20,39 @@
 
 namespace rooftile::graph {
 
+/// Another name of a key, as the library's attribute_map has it: hidden_size for n_embd.
+struct HfAlias {
+  std::string_view alias, key;
+};
+
+/// What the file's "architectures" asks for.
+enum class HfHead : std::uint8_t {
+  Usual,       ///< the head that the family's importer adds
+  None,        ///< GPT2Model and the like: hidden states only
+  EncoderOnly  ///< T5EncoderModel
+};
+
 class HfReader {
  public:
   /// Sizes beyond this are mistakes; the product of two of them is exact in a double.
   static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
   static constexpr std::int64_t kMaxLayers = 1'000'000;
 
-  explicit HfReader(JsonView root) : root_(std::move(root)) {}
+  /// `keys` are all that the family reads; both spans outlive the reader.
+  HfReader(JsonView root, std::span<const std::string_view> keys, std::span<const HfAlias> aliases,
+           HfHead head)
+      : root_(std::move(root)), keys_(keys), aliases_(aliases), head_(head) {}
 
   [[nodiscard]] const JsonView& root() const { return root_; }
-  /// A size of at least 1 that must be present.
-  [[nodiscard]] Result<std::int64_t> size(std::string_view key) const;
+  [[nodiscard]] HfHead head() const { return head_; }
+  /// The member `key` or its alias; nothing when absent or null.
+  [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
+  /// An error when a key that the family reads is absent and an unknown one is nearly its name.
+  [[nodiscard]] Status check_spelling() const;
   [[nodiscard]] Result<std::int64_t> size_or(std::string_view key, std::int64_t fallback) const;
   /// As size_or, and 0 is allowed: it means "none".
   [[nodiscard]] Result<std::int64_t> count_or(std::string_view key, std::int64_t fallback) const;
-  [[nodiscard]] Result<std::int64_t> layers(std::string_view key) const;
+  [[nodiscard]] Result<std::int64_t> layers(std::string_view key, std::int64_t fallback) const;
   [[nodiscard]] Result<bool> flag(std::string_view key, bool fallback) const;
   [[nodiscard]] Result<std::string> text(std::string_view key, std::string_view fallback) const;
   /// Refuses a switch that changes the graph in a way that is not modelled.
@@ -41,7 +61,7 @@ class HfReader {
   [[nodiscard]] Status expect_text(std::string_view key, std::string_view supported) const;
   /// A dropout probability: true when it is above 0.
   [[nodiscard]] Result<bool> dropout(std::string_view key, double fallback) const;
-  /// True when the key is present, also with the value null.
+  /// True when the key or its alias is present, also with the value null.
   [[nodiscard]] bool has(std::string_view key) const;
   /// `heads` must divide `width`; the error points at `heads_key`.
   [[nodiscard]] Result<std::int64_t> head_size(std::string_view heads_key, std::int64_t width,
@@ -49,6 +69,9 @@ class HfReader {
 
  private:
   JsonView root_;
+  std::span<const std::string_view> keys_;
+  std::span<const HfAlias> aliases_;
+  HfHead head_;
 };
 
 /// Classes of a classifier: num_labels, or the entries of id2label, or the library's default of 2.

@@ -4,11 +4,14 @@
 // kernel each), rotary positions, grouped-query attention, a gated MLP or a mixture of experts.
 // What differs is configuration: biases, norms of queries and keys, sliding windows, tied and
 // scaled embeddings.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
+#include "core/text.h"
 #include "graph/import/families.h"
 #include "graph/import/transformer.h"
 
@@ -18,7 +21,8 @@ namespace {
 
 struct LlamaConfig {
   std::int64_t width = 0, heads = 0, kv_heads = 0, head_dim = 0, layers = 0, inner = 0, vocab = 0;
-  std::int64_t positions = 0, window = 0, experts = 0, top_k = 0;
+  std::int64_t positions = 0, experts = 0, top_k = 0;
+  std::int64_t window = 0, window_layers = 0;  ///< of `layers`, behind those without a window
   std::string activation;
   bool qkv_bias = false, output_bias = false, mlp_bias = false, tied = false;
   bool qk_norm = false, scaled_embedding = false, attention_dropout = false;
@@ -27,6 +31,9 @@ struct LlamaConfig {
 /// What the model types of this line do when a key is absent (transformers' configuration classes).
 struct TypeDefaults {
   std::string_view type;
+  std::int64_t width = 4096, layers = 32, heads = 32;
+  std::int64_t kv_heads = 0, head_dim = 0;  ///< 0: as many as heads; width / heads
+  std::int64_t inner = 11008, vocab = 32000, positions = 2048;
   std::string_view activation_key = "hidden_act";
   std::string_view activation = "silu";
   bool qkv_bias = false;  ///< fixed by the architecture, not by a key
@@ -38,12 +45,35 @@ struct TypeDefaults {
 
 constexpr std::array kTypes{
     TypeDefaults{.type = "llama"},
-    TypeDefaults{.type = "mistral"},
-    TypeDefaults{.type = "mixtral"},
-    TypeDefaults{.type = "qwen2", .qkv_bias = true, .window_needs_flag = true},
-    TypeDefaults{.type = "qwen3", .qk_norm = true, .window_needs_flag = true},
-    TypeDefaults{
-        .type = "gemma", .activation = "gelu_pytorch_tanh", .tied = true, .scaled_embedding = true},
+    TypeDefaults{.type = "mistral", .kv_heads = 8, .inner = 14336, .positions = 131072},
+    TypeDefaults{.type = "mixtral", .kv_heads = 8, .inner = 14336, .positions = 131072},
+    TypeDefaults{.type = "qwen2",
+                 .kv_heads = 32,
+                 .inner = 22016,
+                 .vocab = 151936,
+                 .positions = 32768,
+                 .qkv_bias = true,
+                 .window_needs_flag = true},
+    TypeDefaults{.type = "qwen3",
+                 .kv_heads = 32,
+                 .head_dim = 128,
+                 .inner = 22016,
+                 .vocab = 151936,
+                 .positions = 32768,
+                 .qk_norm = true,
+                 .window_needs_flag = true},
+    TypeDefaults{.type = "gemma",
+                 .width = 3072,
+                 .layers = 28,
+                 .heads = 16,
+                 .kv_heads = 16,
+                 .head_dim = 256,
+                 .inner = 24576,
+                 .vocab = 256000,
+                 .positions = 8192,
+                 .activation = "gelu_pytorch_tanh",
+                 .tied = true,
+                 .scaled_embedding = true},
 };
 
 Result<std::int64_t> read_window(const HfReader& config, const TypeDefaults& type) {
@@ -51,21 +81,63 @@ Result<std::int64_t> read_window(const HfReader& config, const TypeDefaults& typ
   if (type.window_needs_flag) {
     ROOFTILE_TRY(used, config.flag("use_sliding_window", false));
   }
-  // Mistral's class default is 4096; its files write the number or null.
-  const bool absent_key_means_window = type.type == "mistral" && !config.has("sliding_window");
+  // The class default is 4096; files write the number or null.
+  const bool absent_key_means_window =
+      (type.type == "mistral" || type.window_needs_flag) && !config.has("sliding_window");
   ROOFTILE_TRY(const std::int64_t window,
                config.size_or("sliding_window", absent_key_means_window ? 4096 : 0));
   return used ? window : 0;
 }
 
-Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
-  ROOFTILE_TRY(c.kv_heads, config.size_or("num_key_value_heads", c.heads));
-  if (c.heads % c.kv_heads != 0) {
-    return config.root().error("num_attention_heads is no multiple of num_key_value_heads",
-                               "each key/value head serves the same number of query heads");
+/// Which layers slide: as `layer_types` lists them, else those from max_window_layers on where the
+/// type has that key, else all.
+Status read_window_layers(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
+  constexpr std::int64_t kMaxWindowLayers = 28;  // the class default of qwen2 and qwen3
+  std::int64_t full = 0;
+  if (type.window_needs_flag) {
+    ROOFTILE_TRY(full, config.count_or("max_window_layers", kMaxWindowLayers));
   }
-  if (const auto field = config.root().find("head_dim")) {
+  c.window_layers = c.window > 0 ? c.layers - std::min(full, c.layers) : 0;
+  const auto field = config.find("layer_types");
+  if (!field) return {};
+  ROOFTILE_TRY(const auto kinds, field->elements());
+  if (static_cast<std::int64_t>(kinds.size()) != c.layers) {
+    return field->error(fmt::format("{} entries for {} layers", kinds.size(), c.layers),
+                        "one entry per layer");
+  }
+  c.window_layers = 0;
+  for (const JsonView& kind : kinds) {
+    ROOFTILE_TRY(const std::string name, kind.string());
+    if (name != "full_attention" && name != "sliding_attention") {
+      return kind.unsupported(fmt::format("unsupported layer type \"{}\"", printable(name)),
+                              "supported: full_attention, sliding_attention");
+    }
+    if (name == "sliding_attention") ++c.window_layers;
+  }
+  if (c.window_layers > 0 && c.window == 0) {
+    return field->error("layers slide, but there is no window",
+                        "set \"sliding_window\" (and \"use_sliding_window\": true for qwen)");
+  }
+  return {};
+}
+
+Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
+  // An absent key is the class default; null is what the class derives.
+  const bool class_kv = type.kv_heads > 0 && !config.has("num_key_value_heads");
+  ROOFTILE_TRY(c.kv_heads,
+               config.size_or("num_key_value_heads", class_kv ? type.kv_heads : c.heads));
+  if (c.heads % c.kv_heads != 0) {
+    const std::string hint =
+        class_kv ? fmt::format("without num_key_value_heads {} has {}", type.type, type.kv_heads)
+                 : "each key/value head serves the same number of query heads";
+    return config.find("num_key_value_heads")
+        .value_or(config.root())
+        .error("num_attention_heads is no multiple of num_key_value_heads", hint);
+  }
+  if (const auto field = config.find("head_dim")) {
     ROOFTILE_TRY(c.head_dim, field->integer(1, HfReader::kMaxSize));
+  } else if (type.head_dim > 0 && !config.has("head_dim")) {
+    c.head_dim = type.head_dim;
   } else {
     ROOFTILE_TRY(c.head_dim, config.head_size("num_attention_heads", c.width, c.heads));
   }
@@ -74,18 +146,19 @@ Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaCon
   c.output_bias = bias;
   c.qk_norm = type.qk_norm;
   ROOFTILE_TRY(c.window, read_window(config, type));
+  ROOFTILE_CHECK(read_window_layers(config, type, c));
   ROOFTILE_TRY(c.attention_dropout, config.dropout("attention_dropout", 0.0));
   return {};
 }
 
 Result<LlamaConfig> read_config(const HfReader& config, const TypeDefaults& type) {
   LlamaConfig c;
-  ROOFTILE_TRY(c.width, config.size("hidden_size"));
-  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers"));
-  ROOFTILE_TRY(c.heads, config.size("num_attention_heads"));
-  ROOFTILE_TRY(c.inner, config.size("intermediate_size"));
-  ROOFTILE_TRY(c.vocab, config.size("vocab_size"));
-  ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", 2048));
+  ROOFTILE_TRY(c.width, config.size_or("hidden_size", type.width));
+  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", type.layers));
+  ROOFTILE_TRY(c.heads, config.size_or("num_attention_heads", type.heads));
+  ROOFTILE_TRY(c.inner, config.size_or("intermediate_size", type.inner));
+  ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", type.vocab));
+  ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", type.positions));
   ROOFTILE_CHECK(read_attention(config, type, c));
   ROOFTILE_TRY(c.mlp_bias, config.flag("mlp_bias", false));
   ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", type.tied));
@@ -96,8 +169,10 @@ Result<LlamaConfig> read_config(const HfReader& config, const TypeDefaults& type
     ROOFTILE_TRY(c.experts, config.size_or("num_local_experts", 8));
     ROOFTILE_TRY(c.top_k, config.size_or("num_experts_per_tok", 2));
     if (c.top_k > c.experts) {
-      return config.root().error("num_experts_per_tok exceeds num_local_experts",
-                                 "a token goes to at most all experts");
+      return config.find("num_experts_per_tok")
+          .value_or(config.root())
+          .error("num_experts_per_tok exceeds num_local_experts",
+                 "a token goes to at most all experts");
     }
   }
   return c;
@@ -131,8 +206,11 @@ std::string add_rotated(BlockBuilder& block, const LlamaConfig& c, const TokenCo
       {x});
 }
 
-std::string add_self_attention(BlockBuilder& block, const LlamaConfig& c, const TokenCounts& t,
-                               AttentionKind attention, const std::string& input) {
+std::string add_self_attention(BlockBuilder& block, const LlamaConfig& c, TokenCounts t,
+                               AttentionKind attention, std::int64_t window,
+                               const std::string& input) {
+  // A cached token leaves the window for good: decode never sees more keys than it.
+  if (window > 0 && t.cached && t.queries == 1) t.keys = std::min(t.keys, window);
   const std::string q = add_rotated(block, c, t, input, "self_attn.q", c.heads);
   const std::string k = add_rotated(block, c, t, input, "self_attn.k", c.kv_heads);
   const std::string v = block.add(
@@ -145,7 +223,7 @@ std::string add_self_attention(BlockBuilder& block, const LlamaConfig& c, const 
                                        .kv_heads = c.kv_heads,
                                        .head_dim = c.head_dim,
                                        .causal = true,
-                                       .window = c.window,
+                                       .window = window,
                                        .scale = ScoreScale::Multiplied,
                                        .mask = ScoreMask::Add,
                                        .mask_elements = t.queries * t.keys,
@@ -199,12 +277,19 @@ std::string add_experts(BlockBuilder& block, const LlamaConfig& c, const TokenCo
   return block.add("moe.combine", routing, {x, choice});
 }
 
-Block layer_block(const LlamaConfig& c, const TokenCounts& t, AttentionKind attention) {
-  BlockBuilder block("layer", c.layers);
+struct Layers {
+  std::string name;
+  std::int64_t repeat = 1;
+  std::int64_t window = 0;  ///< 0 = full attention
+};
+
+Block layer_block(const LlamaConfig& c, const TokenCounts& t, AttentionKind attention,
+                  const Layers& layers) {
+  BlockBuilder block(layers.name, layers.repeat);
   const Shape hidden{t.batch, t.queries, c.width};
   const std::string input(kBlockInput);
   std::string x = block.add("input_layernorm", ops::RmsNorm{.shape = hidden}, {input});
-  x = add_self_attention(block, c, t, attention, x);
+  x = add_self_attention(block, c, t, attention, layers.window, x);
   const std::string middle =
       block.add("self_attn.residual", binary(ops::Function::Add, hidden), {x, input});
   x = block.add("post_attention_layernorm", ops::RmsNorm{.shape = hidden}, {middle});
@@ -233,11 +318,28 @@ Result<Graph> import_llama(const HfReader& config, const ImportOptions& options)
   graph.sequence = t.queries;
   graph.context = t.keys - t.queries;
   graph.blocks.push_back(embedding_block(c, t));
-  graph.blocks.push_back(layer_block(c, t, options.attention));
-  graph.blocks.push_back(language_model_head(
-      {.width = c.width, .vocab = c.vocab, .tied = c.tied, .norm = HeadNorm::RmsNorm}, t,
-      options.loss));
-  graph.kv_cache = kv_cache(t, c.layers, c.kv_heads, c.head_dim, c.window);
+  const std::int64_t full = c.layers - c.window_layers;
+  if (full > 0) {
+    graph.blocks.push_back(
+        layer_block(c, t, options.attention, {.name = "layer", .repeat = full, .window = 0}));
+  }
+  if (c.window_layers > 0) {
+    graph.blocks.push_back(layer_block(c, t, options.attention,
+                                       {.name = full > 0 ? "window_layer" : "layer",
+                                        .repeat = c.window_layers,
+                                        .window = c.window}));
+  }
+  graph.blocks.push_back(language_model_head({.width = c.width,
+                                              .vocab = c.vocab,
+                                              .tied = c.tied,
+                                              .norm = HeadNorm::RmsNorm,
+                                              .logits = config.head() == HfHead::Usual},
+                                             t, options.loss));
+  graph.kv_cache = kv_cache(t, c.layers, c.kv_heads, c.head_dim, full > 0 ? 0 : c.window);
+  if (graph.kv_cache && full > 0 && c.window_layers > 0) {
+    graph.kv_cache->window_layers = c.window_layers;
+    graph.kv_cache->window_tokens = std::min(c.window, t.keys);
+  }
   return graph;
 }
 

@@ -68,6 +68,11 @@ Result<InferredOp> infer_attention(const NativeCall& call) {
   ops::AttentionShape s{.batch = query[0], .queries = query[1], .keys = key[1]};
   ROOFTILE_TRY(s.heads, call.fields.size("heads"));
   ROOFTILE_TRY(s.kv_heads, call.fields.size_or("kv_heads", s.heads));
+  if (s.heads % s.kv_heads != 0) {
+    return call.fields.at_or_node("kv_heads")
+        .error(fmt::format("{} heads are no multiple of {} key/value heads", s.heads, s.kv_heads),
+               "each key/value head serves the same number of query heads");
+  }
   ROOFTILE_TRY(s.head_dim, head_size(call, "heads", query[2], s.heads));
   ROOFTILE_TRY(s.causal, call.fields.flag("causal", false));
   ROOFTILE_TRY(s.window, call.fields.number_or("window", 0, {.low = 0, .high = kMaxNativeSize}));

@@ -27,6 +27,9 @@ constexpr std::array<Keys, 1> kScalar{"scalar"};
 constexpr std::array<Keys, 1> kAxis{"axis"};
 constexpr std::array<Keys, 1> kShape{"shape"};
 constexpr std::array<Keys, 1> kOrder{"order"};
+constexpr std::array<Keys, 1> kRows{"rows"};
+constexpr std::array<Keys, 1> kTopK{"top_k"};
+constexpr std::array<Keys, 3> kExperts{"experts", "out", "bias"};
 constexpr std::array<Keys, 2> kSlice{"axis", "size"};
 
 constexpr NativeOp unary_op(std::string_view name, Function function) {
@@ -45,6 +48,11 @@ constexpr NativeOp one_input(std::string_view name, std::span<const Keys> keys,
   return {.name = name, .keys = keys, .infer = infer};
 }
 
+constexpr NativeOp two_inputs(std::string_view name, std::span<const Keys> keys,
+                              Result<InferredOp> (*infer)(const NativeCall&)) {
+  return {.name = name, .min_inputs = 2, .max_inputs = 2, .keys = keys, .infer = infer};
+}
+
 constexpr std::array kOps{
     one_input("conv", kConv, infer_conv),
     one_input("max_pool", kPool, infer_pool),
@@ -60,6 +68,12 @@ constexpr std::array kOps{
              .infer = infer_attention},
     one_input("rotary", kHeads, infer_rotary),
     one_input("embedding", kEmbedding, infer_embedding),
+    two_inputs("gather", {}, infer_gather),
+    two_inputs("scatter", kRows, infer_scatter),
+    one_input("moe_select", kTopK, infer_moe_select),
+    two_inputs("moe_dispatch", {}, infer_moe_dispatch),
+    two_inputs("moe_combine", {}, infer_moe_combine),
+    one_input("expert_linear", kExperts, infer_expert_linear),
     one_input("layer_norm", kBias, infer_layer_norm),
     one_input("rms_norm", {}, infer_rms_norm),
     one_input("softmax", {}, infer_softmax),
@@ -88,6 +102,8 @@ constexpr std::array kOps{
              .keys = kAxis,
              .infer = infer_concat},
     one_input("contiguous", {}, infer_contiguous),
+    one_input("cast", {}, infer_cast),
+    NativeOp{.name = "where", .min_inputs = 2, .max_inputs = 3, .keys = {}, .infer = infer_where},
     one_input("flatten", kAxis, infer_flatten),
     one_input("reshape", kShape, infer_reshape),
     one_input("transpose", kOrder, infer_transpose),

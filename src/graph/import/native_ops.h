@@ -58,6 +58,14 @@ Result<InferredOp> infer_attention(const NativeCall& call);
 Result<InferredOp> infer_rotary(const NativeCall& call);
 Result<InferredOp> infer_embedding(const NativeCall& call);
 
+// Rows by index and mixtures of experts: native_routing_ops.cpp.
+Result<InferredOp> infer_gather(const NativeCall& call);
+Result<InferredOp> infer_scatter(const NativeCall& call);
+Result<InferredOp> infer_moe_select(const NativeCall& call);
+Result<InferredOp> infer_moe_dispatch(const NativeCall& call);
+Result<InferredOp> infer_moe_combine(const NativeCall& call);
+Result<InferredOp> infer_expert_linear(const NativeCall& call);
+
 // Everything that works on elements, rows or shapes: native_tensor_ops.cpp.
 Result<InferredOp> infer_unary(const NativeCall& call);
 Result<InferredOp> infer_binary(const NativeCall& call);
@@ -68,6 +76,8 @@ Result<InferredOp> infer_dropout(const NativeCall& call);
 Result<InferredOp> infer_cross_entropy(const NativeCall& call);
 Result<InferredOp> infer_concat(const NativeCall& call);
 Result<InferredOp> infer_contiguous(const NativeCall& call);
+Result<InferredOp> infer_cast(const NativeCall& call);
+Result<InferredOp> infer_where(const NativeCall& call);
 Result<InferredOp> infer_flatten(const NativeCall& call);
 Result<InferredOp> infer_reshape(const NativeCall& call);
 Result<InferredOp> infer_transpose(const NativeCall& call);

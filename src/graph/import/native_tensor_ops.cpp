@@ -116,6 +116,28 @@ Result<InferredOp> infer_contiguous(const NativeCall& call) {
       .output = {}};
 }
 
+Result<InferredOp> infer_cast(const NativeCall& call) {
+  return InferredOp{
+      .op = ops::Move{.kind = ops::MoveKind::Cast, .input = call.inputs[0], .result = {}},
+      .output = {}};
+}
+
+Result<InferredOp> infer_where(const NativeCall& call) {
+  const Shape& first = call.inputs[0];
+  std::int64_t others = 0;
+  for (const Shape& other : call.inputs.subspan(1)) {
+    if (!broadcasts(first, other)) {
+      return call.fields.node().error(
+          fmt::format("\"where\" cannot combine {} with {}", to_string(first), to_string(other)),
+          "each size of the mask and the second choice must be 1 or that of the first");
+    }
+    others += other.elements();
+  }
+  return InferredOp{
+      .op = ops::Move{.kind = ops::MoveKind::Where, .input = first, .result = {}, .others = others},
+      .output = {}};
+}
+
 Result<InferredOp> infer_flatten(const NativeCall& call) {
   const Shape& input = call.inputs[0];
   ROOFTILE_TRY(const std::size_t axis,

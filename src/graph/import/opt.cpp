@@ -24,17 +24,23 @@ struct OptConfig {
 
 Result<OptConfig> read_config(const HfReader& config) {
   OptConfig c;
-  ROOFTILE_TRY(c.width, config.size("hidden_size"));
-  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers"));
-  ROOFTILE_TRY(c.heads, config.size("num_attention_heads"));
-  ROOFTILE_TRY(c.inner, config.size("ffn_dim"));
-  ROOFTILE_TRY(c.vocab, config.size("vocab_size"));
+  ROOFTILE_TRY(c.width, config.size_or("hidden_size", 768));
+  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", 12));
+  ROOFTILE_TRY(c.heads, config.size_or("num_attention_heads", 12));
+  ROOFTILE_TRY(c.inner, config.size_or("ffn_dim", 3072));
+  ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 50272));
   ROOFTILE_TRY(c.embedding, config.size_or("word_embed_proj_dim", c.width));
   ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", 2048));
   ROOFTILE_TRY(c.activation, config.text("activation_function", "relu"));
   ROOFTILE_TRY(c.norm_before, config.flag("do_layer_norm_before", true));
   ROOFTILE_TRY(const bool remove, config.flag("_remove_final_layer_norm", false));
   c.final_norm = c.norm_before && !remove;
+  ROOFTILE_TRY(const bool affine, config.flag("layer_norm_elementwise_affine", true));
+  if (!affine) {
+    return config.find("layer_norm_elementwise_affine")
+        ->unsupported("norms without weights are not supported",
+                      "set it to true, or describe the model as a native graph");
+  }
   ROOFTILE_TRY(c.bias, config.flag("enable_bias", true));
   ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", true));
   ROOFTILE_TRY(c.dropout, config.dropout("dropout", 0.1));
@@ -151,7 +157,8 @@ Result<Graph> import_opt(const HfReader& config, const ImportOptions& options) {
                            .vocab = c.vocab,
                            .tied = c.tied,
                            .norm = c.final_norm ? HeadNorm::LayerNorm : HeadNorm::None,
-                           .contiguous = true},
+                           .contiguous = true,
+                           .logits = config.head() == HfHead::Usual},
                           t, options.loss));
   graph.kv_cache = kv_cache(t, c.layers, c.heads, c.head_dim, 0);
   return graph;

@@ -52,16 +52,19 @@ Status read_experts(const HfReader& config, T5Config& c) {
 
 Result<T5Config> read_config(const HfReader& config) {
   T5Config c;
-  ROOFTILE_TRY(c.width, config.size("d_model"));
-  ROOFTILE_TRY(c.inner, config.size("d_ff"));
-  ROOFTILE_TRY(c.heads, config.size("num_heads"));
+  ROOFTILE_TRY(const std::string type, config.text("model_type", "t5"));
+  const bool sparse = type == "switch_transformers";
+  ROOFTILE_CHECK(config.refuse_flag("is_decoder"));
+  ROOFTILE_TRY(c.width, config.size_or("d_model", sparse ? 768 : 512));
+  ROOFTILE_TRY(c.inner, config.size_or("d_ff", 2048));
+  ROOFTILE_TRY(c.heads, config.size_or("num_heads", sparse ? 12 : 8));
   ROOFTILE_TRY(c.head_dim, config.size_or("d_kv", 64));
-  ROOFTILE_TRY(c.encoder_layers, config.layers("num_layers"));
-  c.decoder_layers = c.encoder_layers;
-  if (config.root().find("num_decoder_layers")) {
-    ROOFTILE_TRY(c.decoder_layers, config.layers("num_decoder_layers"));
-  }
-  ROOFTILE_TRY(c.vocab, config.size("vocab_size"));
+  ROOFTILE_TRY(c.encoder_layers, config.layers("num_layers", sparse ? 12 : 6));
+  // Absent, Switch has 12 and T5 as many as the encoder; null is as many in both.
+  const bool switch_default = sparse && !config.has("num_decoder_layers");
+  ROOFTILE_TRY(c.decoder_layers,
+               config.layers("num_decoder_layers", switch_default ? 12 : c.encoder_layers));
+  ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 32128));
   ROOFTILE_TRY(c.buckets, config.size_or("relative_attention_num_buckets", 32));
   ROOFTILE_TRY(c.dropout, config.dropout("dropout_rate", 0.1));
   ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", true));
@@ -73,8 +76,7 @@ Result<T5Config> read_config(const HfReader& config) {
   }
   c.activation = projection == "gelu" && c.gated ? "gelu_new" : projection;
   ROOFTILE_CHECK(check_activation(config.root(), "feed_forward_proj", c.activation));
-  ROOFTILE_TRY(const std::string type, config.text("model_type", "t5"));
-  if (type == "switch_transformers") ROOFTILE_CHECK(read_experts(config, c));
+  if (sparse) ROOFTILE_CHECK(read_experts(config, c));
   return c;
 }
 
@@ -345,6 +347,15 @@ Block router_loss_block(const T5Config& c, const Stack& stack, std::int64_t spar
   return std::move(block).take();
 }
 
+/// Of the encoder without the embedding, which the decoder shares; decode does not run it.
+Result<std::int64_t> encoder_parameters(const T5Config& c, const Stack& encoder,
+                                        AttentionKind kind) {
+  Graph graph;
+  add_stack(graph, c, encoder, kind, true);
+  ROOFTILE_CHECK(validate(graph));
+  return graph.parameters;
+}
+
 }  // namespace
 
 Result<Graph> import_t5(const HfReader& config, const ImportOptions& options) {
@@ -367,13 +378,23 @@ Result<Graph> import_t5(const HfReader& config, const ImportOptions& options) {
   Graph graph;
   graph.sequence = t.queries;
   graph.context = t.keys - t.queries;
-  if (!decode) add_stack(graph, c, encoder, options.attention, false);
+  if (config.head() == HfHead::EncoderOnly) {
+    ROOFTILE_CHECK(check_no_cache(config.root(), options.step));
+    add_stack(graph, c, encoder, options.attention, false);
+    return graph;
+  }
+  if (decode) {
+    ROOFTILE_TRY(graph.idle_parameters, encoder_parameters(c, encoder, options.attention));
+  } else {
+    add_stack(graph, c, encoder, options.attention, false);
+  }
   add_stack(graph, c, decoder, options.attention, !decode);
   graph.blocks.push_back(language_model_head({.width = c.width,
                                               .vocab = c.vocab,
                                               .tied = c.tied,
                                               .norm = HeadNorm::None,
-                                              .scaled = c.tied},
+                                              .scaled = c.tied,
+                                              .logits = config.head() == HfHead::Usual},
                                              decoder.tokens, options.loss));
   if (t.train && options.loss && c.encoder_sparse > 0) {
     graph.blocks.push_back(router_loss_block(c, encoder, c.encoder_sparse));

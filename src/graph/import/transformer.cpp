@@ -258,6 +258,10 @@ Block language_model_head(const HeadSpec& spec, const TokenCounts& t, bool loss)
     case HeadNorm::LayerNorm: x = block.add("norm", ops::LayerNorm{.shape = hidden}, {x}); break;
     case HeadNorm::RmsNorm: x = block.add("norm", ops::RmsNorm{.shape = hidden}, {x}); break;
   }
+  if (!spec.logits) {
+    block.add("hidden", ops::View{.shape = hidden}, {x});
+    return std::move(block).take();
+  }
   const std::int64_t tokens = t.cached ? 1 : t.queries;  // serving samples from the last token
   const std::int64_t rows = t.batch * tokens;
   if (spec.scaled) {

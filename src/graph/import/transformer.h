@@ -122,6 +122,7 @@ struct HeadSpec {
   HeadNorm norm = HeadNorm::LayerNorm;
   bool contiguous = false;  ///< the logits are copied once more (OPT)
   bool scaled = false;      ///< the hidden states are scaled before the product (tied T5)
+  bool logits = true;       ///< false: the hidden states are the result
 };
 /// Final norm, logits and, in training with `loss`, the cross entropy. Prefill and decode need the
 /// logits of the last token only.

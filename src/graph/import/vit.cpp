@@ -14,22 +14,44 @@ namespace rooftile::graph {
 
 namespace {
 
+struct Extent {
+  std::int64_t h = 1, w = 1;
+};
+
+/// One number for both axes, or [height, width].
+Result<Extent> read_extent(const HfReader& config, std::string_view key, std::int64_t fallback) {
+  const auto field = config.find(key);
+  if (!field) return Extent{.h = fallback, .w = fallback};
+  Extent extent;
+  if (!field->is_array()) {
+    ROOFTILE_TRY(extent.h, field->integer(1, HfReader::kMaxSize));
+    extent.w = extent.h;
+    return extent;
+  }
+  ROOFTILE_TRY(const auto sides, field->elements());
+  if (sides.size() != 2) return field->error("this has no two sides", "write [height, width]");
+  ROOFTILE_TRY(extent.h, sides[0].integer(1, HfReader::kMaxSize));
+  ROOFTILE_TRY(extent.w, sides[1].integer(1, HfReader::kMaxSize));
+  return extent;
+}
+
 struct VitConfig {
   std::int64_t width = 0, heads = 0, head_dim = 0, layers = 0, inner = 0;
-  std::int64_t image = 0, patch = 0, channels = 0, labels = 0;
+  Extent image, patch;
+  std::int64_t channels = 0, labels = 0;
   std::string activation;
   bool qkv_bias = true, hidden_dropout = false, attention_dropout = false;
-  [[nodiscard]] std::int64_t patches() const { return (image / patch) * (image / patch); }
+  [[nodiscard]] std::int64_t patches() const { return (image.h / patch.h) * (image.w / patch.w); }
 };
 
 Result<VitConfig> read_config(const HfReader& config) {
   VitConfig c;
-  ROOFTILE_TRY(c.width, config.size("hidden_size"));
-  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers"));
-  ROOFTILE_TRY(c.heads, config.size("num_attention_heads"));
-  ROOFTILE_TRY(c.inner, config.size("intermediate_size"));
-  ROOFTILE_TRY(c.image, config.size_or("image_size", 224));
-  ROOFTILE_TRY(c.patch, config.size_or("patch_size", 16));
+  ROOFTILE_TRY(c.width, config.size_or("hidden_size", 768));
+  ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", 12));
+  ROOFTILE_TRY(c.heads, config.size_or("num_attention_heads", 12));
+  ROOFTILE_TRY(c.inner, config.size_or("intermediate_size", 3072));
+  ROOFTILE_TRY(c.image, read_extent(config, "image_size", 224));
+  ROOFTILE_TRY(c.patch, read_extent(config, "patch_size", 16));
   ROOFTILE_TRY(c.channels, config.size_or("num_channels", 3));
   ROOFTILE_TRY(c.labels, label_count(config));
   ROOFTILE_TRY(c.activation, config.text("hidden_act", "gelu"));
@@ -38,7 +60,7 @@ Result<VitConfig> read_config(const HfReader& config) {
   ROOFTILE_TRY(c.attention_dropout, config.dropout("attention_probs_dropout_prob", 0.0));
   ROOFTILE_TRY(c.head_dim, config.head_size("num_attention_heads", c.width, c.heads));
   ROOFTILE_CHECK(check_activation(config.root(), "hidden_act", c.activation));
-  if (c.patch > c.image) {
+  if (c.patch.h > c.image.h || c.patch.w > c.image.w) {
     return config.root().error("the patches are larger than the image",
                                "patch_size is at most image_size");
   }
@@ -52,13 +74,13 @@ Block embedding_block(const VitConfig& c, const TokenCounts& t) {
   std::string x = block.add("patch_embeddings",
                             ops::Conv2d{.conv = {.n = t.batch,
                                                  .c = c.channels,
-                                                 .h = c.image,
-                                                 .w = c.image,
+                                                 .h = c.image.h,
+                                                 .w = c.image.w,
                                                  .k = c.width,
-                                                 .r = c.patch,
-                                                 .s = c.patch,
-                                                 .stride_h = c.patch,
-                                                 .stride_w = c.patch},
+                                                 .r = c.patch.h,
+                                                 .s = c.patch.w,
+                                                 .stride_h = c.patch.h,
+                                                 .stride_w = c.patch.w},
                                         .bias = true},
                             {});
   block.last().input_gradient = false;  // the image needs none
@@ -108,11 +130,16 @@ Block layer_block(const VitConfig& c, const TokenCounts& t, AttentionKind attent
   return std::move(block).take();
 }
 
-Block head_block(const VitConfig& c, const TokenCounts& t, bool loss) {
+Block head_block(const VitConfig& c, const TokenCounts& t, HfHead head, bool loss) {
   BlockBuilder block("head", 1);
   std::string x = block.add("norm", ops::LayerNorm{.shape = {t.batch, t.queries, c.width}},
                             {std::string(kBlockInput)});
   x = block.add("class_token", ops::View{.shape = {t.batch, c.width}}, {x});
+  if (head == HfHead::None) {
+    x = block.add("pooler", ops::Linear{.rows = t.batch, .in = c.width, .out = c.width}, {x});
+    block.add("pooler.tanh", unary(ops::Function::Tanh, {t.batch, c.width}), {x});
+    return std::move(block).take();
+  }
   x = block.add("classifier", ops::Linear{.rows = t.batch, .in = c.width, .out = c.labels}, {x});
   if (t.train && loss) {
     block.add("loss", ops::CrossEntropy{.rows = t.batch, .classes = c.labels}, {x});
@@ -135,7 +162,7 @@ Result<Graph> import_vit(const HfReader& config, const ImportOptions& options) {
   graph.sequence = t.queries;
   graph.blocks.push_back(embedding_block(c, t));
   graph.blocks.push_back(layer_block(c, t, options.attention));
-  graph.blocks.push_back(head_block(c, t, options.loss));
+  graph.blocks.push_back(head_block(c, t, config.head(), options.loss));
   return graph;
 }
 

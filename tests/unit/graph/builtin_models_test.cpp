@@ -36,6 +36,7 @@ constexpr Published kPublished[] = {
     {"qwen3-14b", 14'768'307'200},  {"qwen3-32b", 32'762'123'264},
     {"mistral-7b", 7'241'732'096},  {"mixtral-8x7b", 46'702'792'704},
     {"gemma-2b", 2'506'172'416},    {"gemma-7b", 8'537'680'896},
+    {"llama3.1-8b", 8'030'261'248}, {"llama3.1-70b", 70'553'706'496},
     {"vit-b-16", 86'567'656},       {"vit-l-16", 304'326'632},
 };
 
@@ -58,6 +59,24 @@ TEST(BuiltinModels, BertCountsItsHeads) {
   ASSERT_TRUE(train.has_value() && infer.has_value());
   EXPECT_EQ(train->parameters, 110'106'428);
   EXPECT_EQ(infer->parameters, 109'482'240 + 2 * 768 + 2);
+  // bert-large: 335,141,888 + 1024^2 + 1024 + 2 * 1024 + 30522 + 2 * 1024 + 2.
+  const auto large = import_model(catalog, "bert-large", {.step = Step::Train});
+  ASSERT_TRUE(large.has_value());
+  EXPECT_EQ(large->parameters, 336'226'108);
+}
+
+// No weights were released: the paper rounds its counts (Brown et al. 2020, table 2.1), and its 13B
+// has a width of 5140 where heads of 128 give 5120. Switch base is published as 620 million.
+TEST(BuiltinModels, AreNearTheRoundedCountsOfTheirPapers) {
+  const Catalog catalog = Catalog::embedded();
+  for (const auto& [name, billions] :
+       {std::pair{"gpt3-1.3b", 1.3}, std::pair{"gpt3-2.7b", 2.7}, std::pair{"gpt3-6.7b", 6.7},
+        std::pair{"gpt3-13b", 13.0}, std::pair{"gpt3-175b", 175.0},
+        std::pair{"switch-base-8", 0.62}}) {
+    const auto graph = import_model(catalog, name, {});
+    ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
+    EXPECT_NEAR(static_cast<double>(graph->parameters) / (billions * 1e9), 1.0, 0.03) << name;
+  }
 }
 
 TEST(BuiltinModels, NamesInMeasuredDataAreKnown) {

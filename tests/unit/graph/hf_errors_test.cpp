@@ -20,10 +20,14 @@ std::string error_of(const std::string& text, const ImportOptions& options = {})
   return graph.has_value() ? "no error" : to_string(graph.error());
 }
 
-TEST(HfErrors, MissingKey) {
-  EXPECT_EQ(error_of(gpt2(R"("n_head": 12, "n_layer": 12, "vocab_size": 50257)")),
-            "error: c.json:/: missing key \"n_embd\"\n"
-            "hint: add \"n_embd\"\n");
+// An absent key has its default, unless another one is nearly its name; optional keys too.
+TEST(HfErrors, MisspeltOptionalKeyIsSuggested) {
+  EXPECT_EQ(error_of(gpt2(R"("n_layr": 24)")),
+            "error: c.json:/: missing key \"n_layer\"\n"
+            "hint: \"n_layr\" is there: is it a misspelling?\n");
+  EXPECT_EQ(error_of(R"({"model_type": "llama", "num_key_value_head": 8})"),
+            "error: c.json:/: missing key \"num_key_value_heads\"\n"
+            "hint: \"num_key_value_head\" is there: is it a misspelling?\n");
 }
 
 TEST(HfErrors, MisspeltKeyIsSuggested) {
@@ -130,7 +134,8 @@ TEST(HfErrors, KeyValueHeadsDoNotDivide) {
   EXPECT_EQ(error_of(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
                          "num_attention_heads": 8, "num_key_value_heads": 3,
                          "intermediate_size": 8, "vocab_size": 8})"),
-            "error: c.json:/: num_attention_heads is no multiple of num_key_value_heads\n"
+            "error: c.json:/num_key_value_heads: num_attention_heads is no multiple of "
+            "num_key_value_heads\n"
             "hint: each key/value head serves the same number of query heads\n");
 }
 
@@ -138,7 +143,7 @@ TEST(HfErrors, MoreExpertsPerTokenThanExperts) {
   EXPECT_EQ(error_of(R"({"model_type": "mixtral", "hidden_size": 64, "num_hidden_layers": 1,
                          "num_attention_heads": 8, "num_local_experts": 2, "num_experts_per_tok": 3,
                          "intermediate_size": 8, "vocab_size": 8})"),
-            "error: c.json:/: num_experts_per_tok exceeds num_local_experts\n"
+            "error: c.json:/num_experts_per_tok: num_experts_per_tok exceeds num_local_experts\n"
             "hint: a token goes to at most all experts\n");
 }
 

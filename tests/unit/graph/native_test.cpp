@@ -130,6 +130,53 @@ TEST(NativeGraph, ProductsAndAttention) {
                                            .causal = true}));
 }
 
+TEST(NativeGraph, KeyValueHeadsDivideTheHeads) {
+  const auto graph = import_text(
+      one_block(R"(["batch", "seq", "width"])",
+                R"({"name": "a", "op": "attention", "inputs": ["input", "input", "input"],
+                    "heads": 6, "kv_heads": 4})"),
+      "g.json", {});
+  ASSERT_FALSE(graph.has_value());
+  EXPECT_EQ(to_string(graph.error()),
+            "error: g.json:/blocks/0/nodes/0/kv_heads: 6 heads are no multiple of 4 key/value "
+            "heads\nhint: each key/value head serves the same number of query heads\n");
+}
+
+TEST(NativeGraph, RowsMoveByIndex) {
+  EXPECT_EQ(infer("[2, 3, 4]", R"({"name": "i", "op": "slice", "axis": 2, "size": 1},
+                       {"name": "n", "op": "gather", "inputs": ["input", "i"]})"),
+            (Shape{2, 3, 1, 4}));
+  const Graph graph = import(one_block("[2, 3, 4]", R"({"name": "i", "op": "slice", "size": 1},
+                       {"name": "n", "op": "scatter", "inputs": ["input", "i"], "rows": 9})"));
+  EXPECT_EQ(last<ops::Gather>(graph),
+            (ops::Gather{.rows = 6, .width = 4, .from = 9, .scatter = true}));
+}
+
+TEST(NativeGraph, CastsAndChoices) {
+  const Graph graph = import(one_block("[2, 8, 5]", R"({"name": "c", "op": "cast"},
+                       {"name": "m", "op": "slice", "inputs": ["input"], "axis": 0, "size": 1},
+                       {"name": "w", "op": "where", "inputs": ["c", "m"]})"));
+  EXPECT_EQ(
+      last<ops::Move>(graph),
+      (ops::Move{.kind = ops::MoveKind::Where, .input = {2, 8, 5}, .result = {}, .others = 40}));
+}
+
+// 8 experts, 2 per token: 2 * 10 slots of 96 -> 32 -> 96.
+TEST(NativeGraph, MixtureOfExperts) {
+  const Graph graph =
+      import(one_block(R"(["seq", "width"])", R"({"name": "scores", "op": "linear", "out": 8},
+          {"name": "choice", "op": "moe_select", "top_k": 2},
+          {"name": "tokens", "op": "moe_dispatch", "inputs": ["input", "choice"]},
+          {"name": "up", "op": "expert_linear", "experts": 8, "out": 32},
+          {"name": "down", "op": "expert_linear", "experts": 8, "out": 96},
+          {"name": "sum", "op": "moe_combine", "inputs": ["down", "choice"]})"),
+             {.step = Step::Train, .sequence = 10});
+  EXPECT_EQ(graph.parameters, 96 * 8 + 8 + 2 * 8 * 96 * 32);
+  EXPECT_EQ(last<ops::MoeRouting>(graph).output(), (Shape{10, 96}));
+  const auto& up = std::get<ops::ExpertLinear>(graph.blocks.back().nodes[3].op);
+  EXPECT_EQ(up, (ops::ExpertLinear{.slots = 20, .experts = 8, .in = 96, .out = 32}));
+}
+
 TEST(NativeGraph, SymbolsMultiply) {
   const Graph graph =
       import(one_block(R"(["2*batch", "seq * width"])", R"({"name": "n", "op": "relu"})"),

@@ -76,7 +76,13 @@ TEST(Steps, SlidingWindowBoundsTheCache) {
   ImportOptions options;
   options.step = Step::Decode;
   options.context = 20'000;
-  EXPECT_EQ(import("mistral-7b", options).kv_cache->tokens, 4096);
+  const Graph graph = import("mistral-7b", options);
+  EXPECT_EQ(graph.kv_cache->tokens, 4096);
+  const auto kernels = lower(graph, {});  // eager: the products see the window too
+  EXPECT_EQ(
+      std::get<ops::GemmShape>(find(kernels, "layer/self_attn.scores", Phase::Forward)->work.shape)
+          .n,
+      4096);
 }
 
 // A mixture of experts in decode reads 2 of 8 experts per token and layer: 3 products each.
