@@ -347,11 +347,17 @@ Block router_loss_block(const T5Config& c, const Stack& stack, std::int64_t spar
   return std::move(block).take();
 }
 
-/// Of the encoder without the embedding, which the decoder shares; decode does not run it.
-Result<std::int64_t> encoder_parameters(const T5Config& c, const Stack& encoder,
-                                        AttentionKind kind) {
+/// What decode keeps in memory and does not run: the encoder (its embedding is the decoder's) and
+/// the projections of its output to the cached keys and values of cross attention.
+Result<std::int64_t> idle_parameters(const T5Config& c, const Stack& encoder, AttentionKind kind) {
   Graph graph;
+  graph.name = "encoder";
   add_stack(graph, c, encoder, kind, true);
+  BlockBuilder block("cross_attention", c.decoder_layers);
+  const ops::Linear project{.rows = 1, .in = c.width, .out = c.heads * c.head_dim, .bias = false};
+  block.add("k", project, {});
+  block.add("v", project, {});
+  graph.blocks.push_back(std::move(block).take());
   ROOFTILE_CHECK(validate(graph));
   return graph.parameters;
 }
@@ -384,7 +390,7 @@ Result<Graph> import_t5(const HfReader& config, const ImportOptions& options) {
     return graph;
   }
   if (decode) {
-    ROOFTILE_TRY(graph.idle_parameters, encoder_parameters(c, encoder, options.attention));
+    ROOFTILE_TRY(graph.idle_parameters, idle_parameters(c, encoder, options.attention));
   } else {
     add_stack(graph, c, encoder, options.attention, false);
   }
