@@ -35,25 +35,27 @@ constexpr const char* kExamples =
 
 /// Usage errors in the house form, with the nearest option or subcommand.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* reached = &app;  // the command as far as it was understood
+  std::string path = "rooftile";
+  while (!reached->get_subcommands().empty()) {
+    reached = reached->get_subcommands().front();
+    path += " " + reached->get_name();
+  }
   std::vector<std::string> owned;
-  for (const CLI::App* sub : app.get_subcommands({})) {
-    owned.push_back(sub->get_name());
-    if (!sub->parsed()) continue;
-    for (const CLI::Option* option : sub->get_options()) {
-      for (const std::string& name : option->get_lnames()) owned.push_back("--" + name);
-    }
+  for (const CLI::App* sub : reached->get_subcommands({})) owned.push_back(sub->get_name());
+  for (const CLI::Option* option : reached->get_options()) {
+    for (const std::string& name : option->get_lnames()) owned.push_back("--" + name);
   }
   const std::vector<std::string_view> names(owned.begin(), owned.end());
   std::string message = error.what();
-  std::string hint = "see rooftile --help";
-  for (const CLI::App* sub : app.get_subcommands())
-    hint = "see rooftile " + sub->get_name() + " --help";
+  std::string hint = "see " + path + " --help";
   // CLI11 ends "The following argument was not expected: --bacth" with the word itself.
   std::string word = message.substr(message.rfind(' ') + 1);
-  const std::vector<std::string> unknown = app.remaining();
-  if (app.get_subcommands().empty() && !unknown.empty()) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!reached->get_subcommands({}).empty() && !unknown.empty()) {
     word = unknown.front();
-    message = fmt::format("unknown command \"{}\"", printable(word));
+    message = reached == &app ? fmt::format("unknown command \"{}\"", printable(word))
+                              : fmt::format("\"{}\" has no \"{}\"", path, printable(word));
   }
   if (const auto near = nearest(word, names))
     hint = "did you mean \"" + std::string(*near) + "\"? " + hint;

@@ -2,9 +2,10 @@
 //
 // What is the same for all products of an architecture or of a memory type: the name that belongs
 // to an instruction set, what fits on one SM, the L2 sizes of the known dies, the data rates and
-// capacities of DRAM types. From the CUDA programming guide (technical specifications per compute
-// capability), the vendors' white papers and the JEDEC standards; ranges are those of shipped
-// products. Lint compares files with it; no model reads it.
+// capacities of DRAM types. The ranges span the products of the catalogue and the commonly stated
+// limits, with some slack; they are meant to catch slips and not to define a standard, so a new
+// part may rightly leave them (and then widens them here, or declares an exception in its file).
+// Lint compares files with it; no model reads it.
 #pragma once
 
 #include <cstdint>

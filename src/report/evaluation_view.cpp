@@ -60,7 +60,8 @@ std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
   return "# Accuracy: kernels\n\n" + heading(evaluation) +
          "\nErrors are mean |predicted / measured - 1|; *inside* is the share of rows "
          "in the stated 80 % interval;\n*trivial* is roofline / u + c and *neusight* the "
-         "published formulation, both fitted on the same GPUs as ours.\n\n" +
+         "published formulation, both fitted on the same GPUs as ours\n(how the "
+         "refit differs, and how little its left-out column says: docs/theory/predictor.md).\n\n" +
          table_of(evaluation).to_markdown();
 }
 

@@ -102,6 +102,23 @@ TEST(Csv, StreamsAcrossBufferBoundaries) {
   std::filesystem::remove(path);
 }
 
+// A sparse file: it takes no space on disk and has no line end in 10 GB.
+TEST(CsvReader, TenGigabytesWithoutALineEndAreRefusedInBoundedMemory) {
+  const std::string path = testing::TempDir() + "rooftile_huge.csv";
+  std::ofstream(path) << "a,b\n";
+  std::error_code refused;
+  std::filesystem::resize_file(path, 10'000'000'000, refused);
+  if (refused) GTEST_SKIP() << "no sparse files here: " << refused.message();
+  auto reader = CsvReader::open(path, {});
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(*reader->next());
+  const auto more = reader->next();
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::BadInput);
+  EXPECT_NE(more.error().message.find("a record is longer than"), std::string::npos);
+  std::filesystem::remove(path);
+}
+
 TEST(CsvHeader, SuggestsTheNearestColumn) {
   CsvReader reader = CsvReader::from_text("device,latency_ms\nx,abc\n", "t.csv", {});
   const auto header = CsvHeader::read(reader);
