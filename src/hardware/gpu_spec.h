@@ -79,8 +79,8 @@ struct DramSpec : MemorySpec {
 };
 
 struct LinkSpec {
-  std::string name;              ///< "NVLink4 18 links x 25 GB/s", "PCIe 5.0 x16"
-  BytesPerSecond per_direction;  ///< sum over the links, one direction
+  std::string name;                  ///< "NVLink4 18 links x 25 GB/s", "PCIe 5.0 x16"
+  BytesPerSecond per_direction;      ///< sum over the links, one direction
   std::optional<std::int64_t> gpus;  ///< how many GPUs it can join: 2 for a bridge
 };
 

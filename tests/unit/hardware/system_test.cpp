@@ -44,7 +44,8 @@ TEST(System, Errors) {
             "file says 31.5: the sum of both directions?");
   EXPECT_EQ(message(changed(kSystem, "{ \"\": \"made up\" }", "{ \"/link\": \"made up\" }")),
             "x.json:/sources: no source for /gpus");
-  EXPECT_EQ(message(changed(kSystem, "\"network\"", "\"net\"")), "x.json:/net: unknown key \"net\"");
+  EXPECT_EQ(message(changed(kSystem, "\"network\"", "\"net\"")),
+            "x.json:/net: unknown key \"net\"");
 }
 
 TEST(System, UnknownNamesSuggest) {
