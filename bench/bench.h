@@ -37,9 +37,9 @@ struct Row {
   std::string what;
   std::string unit;
   double ours = 0.0;
-  std::optional<Rival> rival;    ///< absent when it is not installed
-  std::optional<double> target;  ///< at least (rates) or at most (times) this much
-  bool less_is_better = false;   ///< times, as opposed to rates
+  std::optional<Rival> rival = {};    ///< absent when it is not installed
+  std::optional<double> target = {};  ///< at least (rates) or at most (times) this much
+  bool less_is_better = false;        ///< times, as opposed to rates
 };
 
 /// Seconds of the fastest of `runs` calls.

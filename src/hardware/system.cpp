@@ -164,16 +164,11 @@ Result<std::vector<SystemSpec>> list_systems(const Catalog& catalog) {
 }
 
 Result<SystemSpec> system_of(const GpuSpec& gpu, std::int64_t gpus) {
-  SystemSpec system{.name = fmt::format("{} x {}", gpus, gpu.name),
-                    .id = {},
-                    .aliases = {},
-                    .gpu = gpu.id,
-                    .gpus = gpus,
-                    .kind = LinkKind::Fabric,
-                    .link = {},
-                    .network = {},
-                    .sources = {},
-                    .file = gpu.file};
+  SystemSpec system;
+  system.name = fmt::format("{} x {}", gpus, gpu.name);
+  system.gpu = gpu.id;
+  system.gpus = gpus;
+  system.file = gpu.file;
   const bool joined = gpu.interconnect && gpus <= gpu.interconnect->gpus.value_or(gpus);
   if (joined) {
     system.link = *gpu.interconnect;
