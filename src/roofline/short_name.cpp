@@ -78,6 +78,12 @@ std::string short_kernel_name(std::string_view full) {
       head = head.substr(space + 1);  // a return type
     }
     const std::size_t close = closing(name, angle, '<', '>');
+    if (close != std::string_view::npos && name.substr(close + 1).starts_with("::")) {
+      // "enable_if<..>::type kernel<..>(..)": a return type that is a template itself
+      const std::string_view rest = name.substr(close + 1);
+      const std::size_t space = rest.find(' ');
+      if (space < rest.find_first_of("<(")) return short_kernel_name(rest.substr(space + 1));
+    }
     const std::string_view arguments =
         name.substr(angle + 1, close == std::string_view::npos ? close : close - angle - 1);
     result = last_component(head);
@@ -88,7 +94,7 @@ std::string short_kernel_name(std::string_view full) {
       result += "<" + std::string(arguments) + ">";
     }
   } else {
-    result = last_component(name.substr(0, paren));
+    result = last_component(trim(name.substr(0, paren)));
   }
   if (result.empty()) result = std::string(full.substr(0, kWidth));
   if (result.size() > kWidth) {

@@ -143,6 +143,9 @@ TEST(ShortName, KeepsWhatTellsKernelsApart) {
       "vectorized_elementwise_kernel<add_kernel_cuda>");
   EXPECT_EQ(short_kernel_name("volta_fp16_s884cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc"),
             "volta_fp16_s884cudnn_fp16_256.._ldg8_relu_f2f_exp_small_nhwc");
+  EXPECT_EQ(short_kernel_name("std::enable_if<!T7, void>::type gemv::kernel<int, 7>(T1)"),
+            "kernel<int, 7>");
+  EXPECT_EQ(short_kernel_name("Memcpy HtoD (Pageable -> Device)"), "Memcpy HtoD");
   EXPECT_EQ(short_kernel_name(""), "");
 }
 
