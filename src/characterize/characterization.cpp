@@ -122,11 +122,23 @@ void warn_about_levels(Characterization& out) {
   for (const LevelBandwidth& b : best) {
     if (b.plateau.points < 2) {
       out.warnings.push_back(
-          fmt::format("{} shows no plateau; its bandwidth is the fastest point", b.plateau.level));
+          fmt::format("{} shows no plateau; its bandwidth is that of {} point", b.plateau.level,
+                      b.plateau.level == kMemoryName ? "the largest" : "the fastest"));
     }
   }
   if (!best.empty() && best.back().plateau.level != kMemoryName) {
-    out.warnings.emplace_back("memory was not measured: no working set is twice the last cache");
+    out.warnings.push_back(
+        fmt::format("memory was not measured: no working set is {:.0f} times the last cache",
+                    kMemoryOverLastCache));
+  }
+  // Memory close to the cache before it: the sets may fit into one that the system does not tell.
+  constexpr double kSuspicious = 0.8;
+  if (best.size() >= 2 && best.back().plateau.level == kMemoryName &&
+      best.back().plateau.value > best[best.size() - 2].plateau.value * kSuspicious) {
+    out.warnings.push_back(
+        fmt::format("{} is nearly as fast as {}: its working sets may fit into a cache that the "
+                    "system does not tell; repeat with a larger --max-working-set",
+                    kMemoryName, best[best.size() - 2].plateau.level));
   }
   for (const CacheLevel& cache : out.device.caches) {
     const bool seen = std::any_of(best.begin(), best.end(), [&](const LevelBandwidth& b) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "characterize/plateau.h"
 #include "core/text.h"
 
 namespace rooftile::characterize {
@@ -25,36 +26,38 @@ EffortSettings settings(Effort effort) {
   const auto s = [](double v) { return Seconds::from_base(v); };
   switch (effort) {
     case Effort::Quick:
-      return {1.0, 4.0, 512, {12, 40, 0.02, 0.95, s(0.05)}, s(5e-4), s(0.01), s(12)};
+      return {1.0, 8.0, 512, {12, 40, 0.02, 0.95, s(0.05)}, s(5e-4), s(0.01), s(12)};
     case Effort::Normal:
-      return {2.0, 6.0, 1024, {20, 200, 0.01, 0.95, s(0.2)}, s(1e-3), s(0.03), s(60)};
+      return {2.0, 12.0, 1024, {20, 200, 0.01, 0.95, s(0.2)}, s(1e-3), s(0.03), s(60)};
     case Effort::Thorough:
-      return {4.0, 8.0, 1024, {36, 1000, 0.005, 0.95, s(1.0)}, s(2e-3), s(0.1), s(300)};
+      return {4.0, 16.0, 1024, {36, 1000, 0.005, 0.95, s(1.0)}, s(2e-3), s(0.1), s(300)};
   }
   return {};
 }
 
-// Without caches (nothing known about the machine) the sweep still needs an end.
-constexpr Bytes kAssumedLastCache = 32_MiB;
-
 Bytes largest_set(const DeviceDescription& device, const PlanOptions& options, double factor) {
-  const Bytes last = device.caches.empty() ? kAssumedLastCache : device.caches.back().capacity;
+  const Bytes last = smallest_memory_set(device.caches) / kMemoryOverLastCache;
   Bytes largest = options.max_working_set.value_or(max(last * factor, 64_MiB));
   if (device.memory) largest = min(largest, *device.memory * 0.5);
   return largest;
 }
 
-/// Logarithmic steps from one granule per unit to the largest set.
+/// Logarithmic steps from one granule per unit to the largest set. Those of memory start exactly
+/// where memory starts and are never wider than half an octave: it must show a plateau too.
 std::vector<Bytes> working_sets(const DeviceDescription& device, Bytes largest, double per_octave) {
   const auto units = static_cast<double>(device.units);
-  std::vector<Bytes> sets;
-  const double step = std::exp2(1.0 / per_octave);
   const Bytes granule = device.set_granule;
-  for (Bytes per_unit = granule; per_unit * units <= largest * 1.0001; per_unit *= step) {
-    const double blocks = std::max(1.0, std::round(per_unit / granule));
-    const Bytes set = granule * (blocks * units);
-    if (sets.empty() || set > sets.back()) sets.push_back(set);
-  }
+  std::vector<Bytes> sets;
+  const auto add = [&](Bytes from, Bytes to, double step) {
+    for (Bytes set = from; set <= to * 1.0001; set *= step) {
+      const double blocks = std::max(1.0, std::round(set / units / granule));
+      const Bytes rounded = granule * (blocks * units);
+      if (sets.empty() || rounded > sets.back()) sets.push_back(rounded);
+    }
+  };
+  const Bytes memory = smallest_memory_set(device.caches);
+  add(granule * units, min(largest, memory * 0.99), std::exp2(1.0 / per_octave));
+  add(memory, largest, std::exp2(1.0 / std::max(per_octave, 2.0)));
   if (sets.empty()) sets.push_back(granule * units);
   return sets;
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kAboveLevelBefore = 1.5;
 constexpr double kInsideLevel = 0.8;
-constexpr double kAboveLastCache = 1.9;  // a little under 2, so that a set of twice its size counts
+constexpr double kRounding = 0.98;  // sets are rounded down to what the kernels can divide
 constexpr double kTolerance = 0.10;
 
 struct Group {
@@ -33,8 +33,10 @@ bool agree(std::span<const CurvePoint> points, double median) {
   });
 }
 
-/// The longest run of agreeing neighbours; of equally long ones the better.
-Group longest_group(std::span<const CurvePoint> points, Better better) {
+enum class Tie : std::uint8_t { Better, Last };
+
+/// The longest run of agreeing neighbours; of equally long ones the better or the last one.
+Group longest_group(std::span<const CurvePoint> points, Better better, Tie tie) {
   Group best{0, 1, points[0].value};
   for (std::size_t begin = 0; begin < points.size(); ++begin) {
     for (std::size_t end = begin + 1; end <= points.size(); ++end) {
@@ -43,7 +45,8 @@ Group longest_group(std::span<const CurvePoint> points, Better better) {
       if (!agree(run, median)) continue;
       const bool longer = end - begin > best.size();
       const bool improves = better == Better::Larger ? median > best.median : median < best.median;
-      if (longer || (end - begin == best.size() && improves)) best = {begin, end, median};
+      const bool wins = tie == Tie::Last || improves;
+      if (longer || (end - begin == best.size() && wins)) best = {begin, end, median};
     }
   }
   return best;
@@ -60,8 +63,13 @@ std::vector<LevelWindow> level_windows(std::span<const CacheLevel> caches) {
                    .high = cache.capacity * kInsideLevel});
     before = cache.capacity;
   }
-  out.push_back({.name = kMemoryName, .low = before * kAboveLastCache, .high = std::nullopt});
+  out.push_back(
+      {.name = kMemoryName, .low = smallest_memory_set(caches) * kRounding, .high = std::nullopt});
   return out;
+}
+
+Bytes smallest_memory_set(std::span<const CacheLevel> caches) {
+  return (caches.empty() ? kAssumedLastCache : caches.back().capacity) * kMemoryOverLastCache;
 }
 
 std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve,
@@ -75,7 +83,7 @@ std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve,
       }
     }
     if (inside.empty()) continue;
-    const Group group = longest_group(inside, better);
+    const Group group = longest_group(inside, better, window.high ? Tie::Better : Tie::Last);
     const auto run = std::span(inside).subspan(group.begin, group.size());
     Plateau plateau{.level = window.name,
                     .value = group.median,

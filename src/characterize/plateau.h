@@ -6,8 +6,11 @@
 // longest run of neighbouring points that agree within 10 %; its value is their median. A window
 // without two agreeing points gives its fastest point, marked as no plateau.
 //
-// The windows keep away from the edges (1.5 times the level before, 0.8 of the level itself, twice
-// the last cache for memory), where a set is served by two levels at once.
+// The windows keep away from the edges (1.5 times the level before, 0.8 of the level itself), where
+// a set is served by two levels at once. Memory starts at four times the last cache: caches that do
+// not replace the oldest line first keep a good part of a set of twice their size, and virtual
+// machines show one slice of a cache of which their processors use several. Where memory shows no
+// plateau, its largest set counts, which the caches help least.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,10 @@
 namespace rooftile::characterize {
 
 inline constexpr const char* kMemoryName = "DRAM";
+/// Working sets from this multiple of the last cache on belong to memory.
+inline constexpr double kMemoryOverLastCache = 4.0;
+/// The last cache of a machine that tells none: larger than that of most.
+inline constexpr Bytes kAssumedLastCache = 32_MiB;
 
 /// The working sets that a level serves alone.
 struct LevelWindow {
@@ -34,6 +41,9 @@ struct LevelWindow {
 };
 
 std::vector<LevelWindow> level_windows(std::span<const CacheLevel> caches);
+
+/// The smallest working set that is served by memory.
+Bytes smallest_memory_set(std::span<const CacheLevel> caches);
 
 struct CurvePoint {
   Bytes working_set;

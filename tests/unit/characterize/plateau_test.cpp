@@ -27,6 +27,7 @@ TEST(Plateau, WindowsFollowTheTopology) {
   EXPECT_DOUBLE_EQ(windows[0].high->base(), 64 * 1024 * 0.8);
   EXPECT_DOUBLE_EQ(windows[1].low.base(), 64 * 1024 * 1.5);
   EXPECT_EQ(windows[3].name, "DRAM");
+  EXPECT_DOUBLE_EQ(windows[3].low.base(), 4 * 32.0 * 1024 * 1024 * 0.98);
   EXPECT_FALSE(windows[3].high.has_value());
 }
 
@@ -34,7 +35,7 @@ TEST(Plateau, NamesLevelsByWorkingSetNotByOrder) {
   // No point lies in the window of L2 (96 to 819 KiB): L2 is absent and L3 keeps its name.
   const auto found =
       find_plateaus(std::vector{point(8, 400), point(16, 405), point(2048, 100), point(4096, 102),
-                                point(65536, 40), point(131072, 41)},
+                                point(131072, 40), point(262144, 41)},
                     level_windows(caches()), Better::Larger);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].level, "L1");
@@ -71,8 +72,23 @@ TEST(Plateau, WithoutAgreementTakesTheBetterEnd) {
   EXPECT_DOUBLE_EQ(find_plateaus(curve, level_windows(caches()), Better::Smaller)[0].value, 50);
 }
 
+TEST(Plateau, MemoryIsSeveralTimesTheLastCache) {
+  // 64 MiB fit into two slices of 32 MiB of which the system tells one: not memory.
+  const auto few = find_plateaus(std::vector{point(65536, 110), point(98304, 108)},
+                                 level_windows(caches()), Better::Larger);
+  EXPECT_TRUE(few.empty());
+  // No two points agree: the largest set is the one that the caches help least.
+  const auto falling =
+      find_plateaus(std::vector{point(131072, 90), point(185344, 60), point(262144, 45)},
+                    level_windows(caches()), Better::Larger);
+  ASSERT_EQ(falling.size(), 1u);
+  EXPECT_DOUBLE_EQ(falling[0].value, 45);
+  EXPECT_EQ(falling[0].points, 1);
+}
+
 TEST(Plateau, AMachineThatTellsNothingHasMemoryOnly) {
   const auto windows = level_windows({});
+  EXPECT_EQ(windows[0].low, 4.0 * 32_MiB * 0.98);
   ASSERT_EQ(windows.size(), 1u);
   EXPECT_EQ(windows[0].name, "DRAM");
   EXPECT_TRUE(find_plateaus({}, windows, Better::Larger).empty());

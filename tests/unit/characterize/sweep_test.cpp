@@ -134,6 +134,49 @@ TEST_F(SweepTest, TheSecondLookKeepsTheFasterAttempt) {
   EXPECT_GT(faster, 0);
 }
 
+TEST_F(SweepTest, MemorySetsStartAtSeveralTimesTheLastCache) {
+  FakeDevice device;
+  device.description_.caches.back().capacity = 3_MiB;  // no power of two
+  std::vector<Bytes> memory;
+  for (const Case& c : quick_plan(device).cases) {
+    if (c.pattern == Pattern::Load && c.working_set > 3_MiB) memory.push_back(c.working_set);
+  }
+  // 8 KiB x 2^k below 12 MiB; then 12 MiB x 2^(k/2), in pages of 8 KiB, up to 64 MiB.
+  ASSERT_GE(memory.size(), 4u);
+  EXPECT_EQ(memory[0], 4_MiB);
+  EXPECT_EQ(memory[1], 8_MiB);
+  EXPECT_EQ(memory[2], 12_MiB);
+  EXPECT_NEAR(memory[3] / 12_MiB, 1.414, 0.001);
+  EXPECT_LE(memory.back(), 64_MiB);
+}
+
+TEST_F(SweepTest, WarnsOfACacheThatTheSystemHides) {
+  FakeDevice device;
+  device.levels[1].capacity = 1e9 * 1_B;  // described as 1 MiB: everything beyond L1 is fast
+  const auto result = run_sweep(device, quick_plan(device), {});
+  ASSERT_TRUE(result.has_value());
+  const auto reduced =
+      reduce(device.description(), result->samples, {3000_MHz}, LevelRule::Topology);
+  const auto found = std::find_if(
+      reduced.warnings.begin(), reduced.warnings.end(),
+      [](const std::string& w) { return w.starts_with("DRAM is nearly as fast as L2"); });
+  EXPECT_NE(found, reduced.warnings.end());
+}
+
+TEST_F(SweepTest, MemoryIsNotMeasuredBySetsThatMayFit) {
+  FakeDevice device;
+  Plan plan = quick_plan(device);
+  std::erase_if(plan.cases, [](const Case& c) { return c.working_set > 2_MiB; });
+  const auto result = run_sweep(device, plan, {});
+  ASSERT_TRUE(result.has_value());
+  const auto reduced =
+      reduce(device.description(), result->samples, {3000_MHz}, LevelRule::Topology);
+  EXPECT_EQ(reduced.bandwidths.back().plateau.level, "L2");
+  ASSERT_FALSE(reduced.warnings.empty());
+  EXPECT_EQ(reduced.warnings[0],
+            "memory was not measured: no working set is 4 times the last cache");
+}
+
 /// Two ranks in one process: the other one always takes twice as long.
 class SlowPartner final : public Coordinator {
  public:
