@@ -17,7 +17,6 @@ namespace rooftile::app {
 
 namespace {
 
-using hardware::MemoryLevel;
 using profile::KernelRecord;
 
 constexpr double kFlopsTolerance = 0.05;  ///< counters see padding and epilogues

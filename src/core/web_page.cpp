@@ -3,10 +3,13 @@
 
 #include <cstddef>
 
+// Labels of web_page.S.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
-extern const char rooftile_web_page[];  // web_page.S
+extern const char rooftile_web_page[];
 extern const char rooftile_web_page_end[];
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace rooftile {
 

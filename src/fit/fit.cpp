@@ -134,7 +134,7 @@ class Fitter {
   }
 
   template <typename Fit>
-  void add(const std::string& name, std::size_t rows, Fit fit_class) {
+  void add(const std::string& name, std::size_t rows, const Fit& fit_class) {
     tasks_.try_emplace(name, [fit_class, rows]() -> Outcome {
       LeastSquaresResult result = fit_class();
       return {.x = std::move(result.x), .loss = result.cost / static_cast<double>(rows)};
@@ -153,7 +153,7 @@ class Fitter {
       for (const auto& [name, part] : classes) {
         if (name == "conv") weights.models[model].conv = fit_conv(data(fold, part));
         if (common && !part.samples.empty())
-          weights.trivial[model + "/" + name] =
+          weights.trivial[fmt::format("{}/{}", model, name)] =
               fit_trivial(dataset_, thin(part.samples, kTrivialRows, options_.seed));
       }
     }

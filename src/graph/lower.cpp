@@ -2,6 +2,7 @@
 #include "graph/lower.h"
 
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "graph/eager.h"
@@ -32,15 +33,15 @@ class Lowering {
   }
 
   void backward(bool accumulate, bool recompute) {
-    for (auto block = graph_.blocks.rbegin(); block != graph_.blocks.rend(); ++block) {
-      if (recompute) forward(*block, Phase::Backward);
-      for (auto node = block->nodes.rbegin(); node != block->nodes.rend(); ++node) {
-        if (!node->differentiable) continue;
-        ops::backward(node->op, context(*node), scratch_);
-        take(*block, *node, Phase::Backward);
+    for (const Block& block : graph_.blocks | std::views::reverse) {
+      if (recompute) forward(block, Phase::Backward);
+      for (const Node& node : block.nodes | std::views::reverse) {
+        if (!node.differentiable) continue;
+        ops::backward(node.op, context(node), scratch_);
+        take(block, node, Phase::Backward);
         if (!accumulate) continue;
-        ops::accumulate(node->op, context(*node), scratch_);
-        take(*block, *node, Phase::Accumulate);
+        ops::accumulate(node.op, context(node), scratch_);
+        take(block, node, Phase::Accumulate);
       }
     }
   }

@@ -66,9 +66,10 @@ Bytes output_bytes(const Graph& stage) {
 /// Deals the repetitions of the blocks out, stage after stage.
 class Dealer {
  public:
-  explicit Dealer(const Graph& graph) : graph_(graph), layers_(layers_of(graph)) {
-    left_ = graph.blocks.empty() ? 0 : graph.blocks.front().repeat;
-  }
+  explicit Dealer(const Graph& graph)
+      : graph_(graph),
+        layers_(layers_of(graph)),
+        left_(graph.blocks.empty() ? 0 : graph.blocks.front().repeat) {}
 
   /// The next `count` layers and the single blocks around them; `last` takes all that is left.
   Graph next(std::int64_t count, bool last) {
@@ -103,7 +104,7 @@ class Dealer {
   const Graph& graph_;
   Layers layers_;
   std::size_t block_ = 0;
-  std::int64_t left_ = 0;  ///< repetitions of the current block
+  std::int64_t left_;  ///< repetitions of the current block
 };
 
 }  // namespace

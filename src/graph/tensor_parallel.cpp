@@ -224,7 +224,7 @@ class BlockSplit {
     return {.layout = same_order ? joint_.layout : Layout::Columns, .splits = joint_.splits};
   }
 
-  Placement place(Node& node, ops::Embedding& op) {
+  Placement place(Node& node, ops::Embedding& op) const {
     if (op.entries != vocabulary_) return {};
     op.entries = (op.entries + ways_ - 1) / ways_;
     node.reduced_output = op.output().elements();  // GPUs without the entry add zeros

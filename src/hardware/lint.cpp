@@ -17,7 +17,7 @@ namespace {
 
 struct Check {
   LintRule rule;
-  void (*run)(const GpuSpec& gpu, LintReport& report);
+  void (*run)(const GpuSpec& gpu, LintReport& report) = nullptr;
 };
 
 constexpr std::string_view kUnitSlip = "unit-slip";
@@ -111,13 +111,13 @@ void check_allowances(const GpuSpec& gpu, const std::set<std::string>& used,
 }  // namespace
 
 std::span<const LintRule> lint_rules() {
-  static const auto kRules = [] {
+  static const auto rules_and_allowance = [] {
     std::array<LintRule, kChecks.size() + 1> rules;
     for (std::size_t i = 0; i < kChecks.size(); ++i) rules[i] = kChecks[i].rule;
     rules.back() = kAllowanceRule;
     return rules;
   }();
-  return kRules;
+  return rules_and_allowance;
 }
 
 std::vector<LintFinding> lint(const GpuSpec& gpu) {

@@ -43,7 +43,7 @@ void check_rate_unchecked(const GpuSpec& gpu, LintReport& report) {
 void check_tensor_vector(const GpuSpec& gpu, LintReport& report) {
   struct Ratio {
     RateKey key, base;
-    double least, most;
+    double least = 0, most = 0;
   };
   constexpr RateKey kFp32{.dtype = DType::Fp32, .pipe = Pipe::Vector};
   constexpr RateKey kFp64{.dtype = DType::Fp64, .pipe = Pipe::Vector};

@@ -36,6 +36,9 @@ Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine);
 
 class Predictor {
  public:
+  Predictor() = default;
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
   virtual ~Predictor() = default;
   /// Never faster than the bound, never NaN; the same inputs give the same bytes out.
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {

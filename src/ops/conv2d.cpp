@@ -62,7 +62,8 @@ KernelWork conv_kernel(const Precision& p, ConvShape shape, ConvPass pass, std::
     case ConvPass::DataGradient: read = output + filter, written = input; break;
     case ConvPass::FilterGradient: read = output + touched_input(shape), written = filter; break;
   }
-  const double macs = static_cast<double>(output) * static_cast<double>(shape.c / shape.groups) *
+  const std::int64_t channels = shape.c / shape.groups;  // exact: groups divide the channels
+  const double macs = static_cast<double>(output) * static_cast<double>(channels) *
                       static_cast<double>(shape.r) * static_cast<double>(shape.s);
   return {.op = std::string(Conv2d::kName),
           .kind = KernelClass::Conv,
@@ -121,14 +122,18 @@ Shape Conv2d::output() const {
   return {conv.n, conv.k, conv.p(), conv.q()};
 }
 
+std::int64_t Conv2d::biases() const {
+  if (!bias) return 0;
+  return transposed ? conv.c : conv.k;
+}
+
 std::int64_t Conv2d::parameters() const {
-  return filter_elements(conv) + (bias ? (transposed ? conv.c : conv.k) : 0);
+  return filter_elements(conv) + biases();
 }
 
 void Conv2d::forward(const LowerContext& context, KernelList& kernels) const {
   const ConvPass pass = transposed ? ConvPass::DataGradient : ConvPass::Forward;
-  const std::int64_t biases = bias ? (transposed ? conv.c : conv.k) : 0;
-  kernels.push_back(conv_kernel(context.precision, conv, pass, biases));
+  kernels.push_back(conv_kernel(context.precision, conv, pass, biases()));
 }
 
 void Conv2d::backward(const LowerContext& context, KernelList& kernels) const {

@@ -19,6 +19,7 @@ struct Conv2d {
 
   [[nodiscard]] Status check() const;
   [[nodiscard]] Shape output() const;
+  [[nodiscard]] std::int64_t biases() const;
   [[nodiscard]] std::int64_t parameters() const;
   [[nodiscard]] Saved saved(const LowerContext&) const { return {.inputs = 1}; }
   void forward(const LowerContext& context, KernelList& kernels) const;

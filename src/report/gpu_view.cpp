@@ -21,7 +21,6 @@ using hardware::LintFinding;
 using hardware::Machine;
 using hardware::MemoryLevel;
 using hardware::Pipe;
-using hardware::RateKey;
 
 constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 constexpr std::string_view kUnknown = "-";

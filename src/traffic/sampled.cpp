@@ -80,10 +80,17 @@ class L1Counter {
   std::vector<LineRequest> requests_;
 };
 
-/// `reloads` is how often the operand's tiles are loaded: the tiles of the other operand.
-double l1_bytes(const ImplicitGemm& g, const GatherView& view, std::int64_t rows,
-                std::int64_t tiles, std::int64_t reloads) {
-  L1Counter counter(g, view, rows);
+/// One operand as the grid reads it.
+struct OperandTiles {
+  const GatherView& view;
+  std::int64_t rows = 0;     ///< of a tile
+  std::int64_t tiles = 0;    ///< along the operand's side of the grid
+  std::int64_t reloads = 0;  ///< of each tile: the tiles of the other operand
+};
+
+double l1_bytes(const ImplicitGemm& g, const OperandTiles& operand) {
+  const std::int64_t tiles = operand.tiles;
+  L1Counter counter(g, operand.view, operand.rows);
   const std::int64_t full = g.iterations() - 1;
   const std::int64_t samples = std::min(full, kSampledIterations);
   double inner = 0;
@@ -111,7 +118,7 @@ double l1_bytes(const ImplicitGemm& g, const GatherView& view, std::int64_t rows
     }
   }
   const double total = inner / inner_tiles * real(tiles > 1 ? tiles - 1 : 1) + edge;
-  return total * real(kSectorBytes * reloads * g.groups);
+  return total * real(kSectorBytes * operand.reloads * g.groups);
 }
 
 struct SlotClass {
@@ -166,11 +173,15 @@ class SlotReplay {
 
   void clear() { cache_.clear(); }
 
-  /// Iterations [from, to) of the slot whose first CTA is given; adds to `out` where there is one.
-  void run(std::int64_t first_cta, std::int64_t from, std::int64_t to, SlotSectors* out) {
+  struct Iterations {
+    std::int64_t from = 0, to = 0;  ///< `to` is not run
+  };
+
+  /// Iterations of the slot whose first CTA is given; adds to `out` where there is one.
+  void run(std::int64_t first_cta, Iterations range, SlotSectors* out) {
     const std::int64_t wave = machine_.wave();
     const std::int64_t end = std::min(g_.ctas(), first_cta / wave * wave + wave);
-    for (std::int64_t i = from; i < to; ++i) {
+    for (std::int64_t i = range.from; i < range.to; ++i) {
       for (std::int64_t id = first_cta; id < end; id += machine_.sm_count) {
         const CtaIndex cta = cta_at(g_, id, machine_);
         const std::int64_t part = cta.z % g_.split_k * g_.iterations_per_split() + i;
@@ -227,13 +238,13 @@ SlotSectors replay_class(const ImplicitGemm& g, const CacheMachine& machine, con
     replay.clear();
     if (whole) {
       for (std::int64_t back = std::min(warm_waves, cta / machine.wave()); back > 0; --back) {
-        replay.run(cta - back * machine.wave(), 0, iterations, nullptr);
+        replay.run(cta - back * machine.wave(), {0, iterations}, nullptr);
       }
-      replay.run(cta, 0, iterations, &sum);
+      replay.run(cta, {0, iterations}, &sum);
     } else {
       const std::int64_t from = kWarmIterations + room * i / used;
-      replay.run(cta, from - kWarmIterations, from, nullptr);
-      replay.run(cta, from, from + kReplayIterations, &sum);
+      replay.run(cta, {from - kWarmIterations, from}, nullptr);
+      replay.run(cta, {from, from + kReplayIterations}, &sum);
     }
   }
   return sum;
@@ -323,8 +334,10 @@ ReadTraffic sampled_traffic(const ImplicitGemm& g, const CacheMachine& machine) 
   ReadTraffic t;
   t.compulsory_a = touched_bytes(g.a, g.element_bytes, kSectorBytes);
   t.compulsory_b = touched_bytes(g.b, g.element_bytes, kSectorBytes);
-  t.a.l1 = l1_bytes(g, g.a, g.tile.m, g.tiles_m(), g.tiles_n());
-  t.b.l1 = l1_bytes(g, g.b, g.tile.n, g.tiles_n(), g.tiles_m());
+  t.a.l1 =
+      l1_bytes(g, {.view = g.a, .rows = g.tile.m, .tiles = g.tiles_m(), .reloads = g.tiles_n()});
+  t.b.l1 =
+      l1_bytes(g, {.view = g.b, .rows = g.tile.n, .tiles = g.tiles_n(), .reloads = g.tiles_m()});
   model_l2(g, machine, t);
   t.a.l2 = std::clamp(t.a.l2, std::min(t.compulsory_a, t.a.l1), t.a.l1);
   t.b.l2 = std::clamp(t.b.l2, std::min(t.compulsory_b, t.b.l1), t.b.l1);

@@ -74,14 +74,13 @@ Status check_step_sizes(const TokenCounts& t, const StepSizes& sizes, std::strin
 }
 
 std::string BlockBuilder::add(std::string name, ops::AnyOp op, std::vector<std::string> inputs) {
-  block_.nodes.push_back(
-      {.name = std::move(name), .op = std::move(op), .inputs = std::move(inputs)});
+  block_.nodes.push_back({.name = std::move(name), .op = op, .inputs = std::move(inputs)});
   return block_.nodes.back().name;
 }
 
 std::string BlockBuilder::add_constant(std::string name, ops::AnyOp op,
                                        std::vector<std::string> inputs) {
-  add(std::move(name), std::move(op), std::move(inputs));
+  add(std::move(name), op, std::move(inputs));
   block_.nodes.back().differentiable = false;
   return block_.nodes.back().name;
 }

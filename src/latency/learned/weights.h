@@ -143,7 +143,7 @@ struct Weights {
 std::string features_hash();
 
 std::string to_json(const Weights& weights);
-Result<Weights> parse_weights(std::string_view text, std::string file);
+Result<Weights> parse_weights(std::string_view text, const std::string& file);
 
 /// weights.json of a predictor: `name` is a folder of data/predictors in the catalogue or a folder
 /// on disk (contains '/').

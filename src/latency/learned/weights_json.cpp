@@ -213,7 +213,7 @@ Status check(const Weights& weights, const std::string& file) {
   for (const auto& [name, model] : weights.models) {
     for (const auto* gemm : {&model.gemm, &model.bmm, &model.gemm_16bit, &model.gemm_8bit}) {
       if (*gemm && !positive(**gemm))
-        return bad_input(file + ":/models/" + name,
+        return bad_input(fmt::format("{}:/models/{}", file, name),
                          "a GEMM model needs tiles, split_k and positive dram, miss_width, generic",
                          "refit it with rooftile fit");
     }
@@ -258,7 +258,7 @@ std::string to_json(const Weights& weights) {
   return json.dump(1) + "\n";
 }
 
-Result<Weights> parse_weights(std::string_view text, std::string file) {
+Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   ROOFTILE_TRY(const auto document, JsonDocument::parse(text, file));
   const JsonView root = document.root();
   ROOFTILE_TRY(const auto schema_view, root.at("schema"));
