@@ -42,14 +42,15 @@ Status Catalog::overlay(const std::string& folder) {
                      "ROOFTILE_CATALOG and --catalog name folders with gpus/, models/, ...");
   }
   std::size_t count = 0;
+  ++overlays_;
   fs::recursive_directory_iterator it(folder, failure);
   for (; !failure && it != fs::recursive_directory_iterator(); it.increment(failure)) {
     if (!it->is_regular_file(failure)) continue;
     if (++count > kMostFiles)
       return bad_input(folder, fmt::format("holds more than {} files", kMostFiles));
     const std::string name = fs::relative(it->path(), folder, failure).generic_string();
-    entries_.insert_or_assign(name,
-                              Entry{.path = it->path().string(), .embedded = {}, .owned = {}});
+    entries_.insert_or_assign(
+        name, Entry{.path = it->path().string(), .embedded = {}, .owned = {}, .layer = overlays_});
   }
   if (failure) return bad_input(folder, fmt::format("cannot be read: {}", failure.message()));
   return {};
@@ -57,7 +58,10 @@ Status Catalog::overlay(const std::string& folder) {
 
 void Catalog::add(std::string relative_name, std::string content) {
   entries_.insert_or_assign(std::move(relative_name),
-                            Entry{.path = {}, .embedded = {}, .owned = std::move(content)});
+                            Entry{.path = {},
+                                  .embedded = {},
+                                  .owned = std::move(content),
+                                  .layer = overlays_});
 }
 
 std::vector<std::string> Catalog::list(std::string_view prefix) const {
@@ -71,6 +75,11 @@ std::vector<std::string> Catalog::list(std::string_view prefix) const {
 
 bool Catalog::contains(std::string_view relative_name) const {
   return entries_.find(relative_name) != entries_.end();
+}
+
+int Catalog::layer(std::string_view relative_name) const {
+  const auto it = entries_.find(relative_name);
+  return it == entries_.end() ? 0 : it->second.layer;
 }
 
 Result<Catalog::File> Catalog::read(std::string_view relative_name) const {

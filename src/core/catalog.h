@@ -37,13 +37,18 @@ class Catalog {
   [[nodiscard]] std::vector<std::string> list(std::string_view prefix) const;
   [[nodiscard]] bool contains(std::string_view relative_name) const;
   [[nodiscard]] Result<File> read(std::string_view relative_name) const;
+  /// 0 for embedded files, 1 for the first overlay, ...: where two files claim one name, the later
+  /// layer wins. A file that does not exist is in layer 0.
+  [[nodiscard]] int layer(std::string_view relative_name) const;
 
  private:
   struct Entry {
     std::string path;           ///< on disk, or empty
     std::string_view embedded;  ///< bytes in the binary
     std::string owned;          ///< bytes added by tests
+    int layer = 0;
   };
+  int overlays_ = 0;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

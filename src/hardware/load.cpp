@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "core/file.h"
@@ -28,7 +29,7 @@ bool is_path(std::string_view text) {
 }
 
 GpuEntry entry_of(const std::string& file, std::string_view content) {
-  GpuEntry entry{.file = file, .id = {}, .name = {}, .aliases = {}};
+  GpuEntry entry{.file = file, .id = {}, .name = {}, .aliases = {}, .layer = 0};
   const auto head = scan_head(content);
   if (head && !head->id.empty()) {
     entry.id = head->id;
@@ -125,7 +126,14 @@ std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
     if (!file.ends_with(kExtension)) continue;
     const auto content = catalog.read(file);
     entries.push_back(entry_of(file, content ? std::string_view(content->content) : ""));
+    entries.back().layer = catalog.layer(file);
   }
+  std::map<std::string, int> newest;  // id -> layer
+  for (const GpuEntry& entry : entries) {
+    int& layer = newest[entry.id];
+    layer = std::max(layer, entry.layer);
+  }
+  std::erase_if(entries, [&](const GpuEntry& entry) { return entry.layer < newest[entry.id]; });
   return entries;
 }
 
@@ -144,7 +152,10 @@ Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) 
   if (matches.empty())
     return bad_input({}, fmt::format("unknown GPU \"{}\"", printable(name_or_path)),
                      suggestion(wanted, entries));
-  if (matches.size() > 1)
+  std::stable_sort(matches.begin(), matches.end(), [](const GpuEntry* a, const GpuEntry* b) {
+    return a->layer > b->layer;  // the user's own before built-in ones
+  });
+  if (matches.size() > 1 && matches[0]->layer == matches[1]->layer)
     return bad_input({},
                      fmt::format("the GPU name \"{}\" is claimed by {} and {}",
                                  printable(name_or_path), matches[0]->file, matches[1]->file),
@@ -155,9 +166,8 @@ Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) 
 
 Result<std::vector<GpuSpec>> list_gpus(const Catalog& catalog) {
   std::vector<GpuSpec> gpus;
-  for (const std::string& name : catalog.list(kFolder)) {
-    if (!name.ends_with(kExtension)) continue;
-    ROOFTILE_TRY(const Catalog::File file, catalog.read(name));
+  for (const GpuEntry& entry : gpu_entries(catalog)) {
+    ROOFTILE_TRY(const Catalog::File file, catalog.read(entry.file));
     ROOFTILE_TRY(GpuSpec gpu, parse_gpu(file.content, file.name));
     gpus.push_back(std::move(gpu));
   }

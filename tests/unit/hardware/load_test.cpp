@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
+#include "core/file.h"
 #include "hardware/minimal_gpu.h"
 
 namespace rooftile::hardware {
@@ -140,6 +142,24 @@ TEST(LoadGpu, ANameWithTwoOwnersIsAnError) {
   const auto gpu = load_gpu(catalog, "test-gpu");
   ASSERT_FALSE(gpu);
   EXPECT_THAT(gpu.error().message, HasSubstr("gpus/acme_test_gpu_10gb.json and gpus/copy.json"));
+}
+
+TEST(LoadGpu, AUsersFileWinsUnderAnyFileName) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "rooftile_users_gpus";
+  std::filesystem::create_directories(folder / "gpus");
+  ASSERT_TRUE(write_file_atomic((folder / "gpus" / "mine.json").string(),
+                                edited("\"power\": \"100 W\"", "\"power\": \"90 W\"")));
+  Catalog catalog = two_gpus();
+  ASSERT_TRUE(catalog.overlay(folder.string()));
+  for (const char* name : {"test-gpu", "tester"}) {
+    const auto gpu = load_gpu(catalog, name);
+    ASSERT_TRUE(gpu) << to_string(gpu.error());
+    EXPECT_EQ(gpu->power_watt, 90.0) << name;
+  }
+  const auto listed = list_gpus(catalog);
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->size(), 2u);  // not both files of test-gpu
+  std::filesystem::remove_all(folder);
 }
 
 TEST(LoadGpu, ABrokenFileIsReportedUnderItsStem) {
