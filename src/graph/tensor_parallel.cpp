@@ -224,7 +224,9 @@ class BlockSplit {
     return {.layout = same_order ? joint_.layout : Layout::Columns, .splits = joint_.splits};
   }
 
-  Placement place(Node& node, ops::Embedding& op) const {
+  // As an overload it must be as good a match as the others, const or not.
+  // NOLINTNEXTLINE(readability-make-member-function-const)
+  Placement place(Node& node, ops::Embedding& op) {
     if (op.entries != vocabulary_) return {};
     op.entries = (op.entries + ways_ - 1) / ways_;
     node.reduced_output = op.output().elements();  // GPUs without the entry add zeros
