@@ -140,6 +140,18 @@ Result<Report> predict(const Request& request, const Catalog& catalog) {
   return predict_with(request, catalog, *predictor);
 }
 
+Result<std::vector<aggregate::OperatorEstimate>> step_kernels(const Request& request,
+                                                              const Catalog& catalog,
+                                                              const latency::Predictor& predictor) {
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
+  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
+  ROOFTILE_TRY(auto model, graph::import_model(catalog, request.model, options.import));
+  ROOFTILE_CHECK(check_applies(request, model));
+  if (options.fuse) model = graph::fuse(model);
+  ROOFTILE_TRY(auto step, estimate(model, options.lower, machine, predictor));
+  return std::move(step.operators);
+}
+
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,
                                     const Catalog& catalog) {
   std::vector<Report> reports;

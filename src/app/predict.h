@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aggregate/step.h"
 #include "core/catalog.h"
 #include "core/result.h"
 #include "latency/predictor.h"
@@ -20,6 +21,12 @@ Result<Report> predict(const Request& request, const Catalog& catalog);
 /// looked at.
 Result<Report> predict_with(const Request& request, const Catalog& catalog,
                             const latency::Predictor& predictor);
+
+/// The kernels of the step on one GPU in the order of execution, each with its estimate per launch;
+/// kernels of a block that repeats have a count.
+Result<std::vector<aggregate::OperatorEstimate>> step_kernels(const Request& request,
+                                                              const Catalog& catalog,
+                                                              const latency::Predictor& predictor);
 
 /// The same step on each of `gpus`; request.gpu is not looked at.
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

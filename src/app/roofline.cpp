@@ -255,6 +255,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
   const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
                                             .mean_clock = request.nersc,
                                             .inner_join = request.nersc,
+                                            .launch_groups = request.predict,
                                             .short_launch = Seconds::from_base(10e-6)};
   std::vector<roofline::NamedRun> runs;
   for (const NamedProfile& named : profiles) {

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
 
+#include "app/model_match.h"
 #include "app/predict.h"
 #include "core/text.h"
 #include "latency/predictor.h"
@@ -19,52 +23,65 @@ namespace {
 
 using profile::KernelRecord;
 
-constexpr double kFlopsTolerance = 0.05;  ///< counters see padding and epilogues
 constexpr double kDepthTolerance = 0.75;  ///< of k: an epilogue adds a FLOP or so per output
-constexpr std::int64_t kLeastTile = 32, kLargestTile = 512;  ///< 16x8x8 names an instruction
 
-struct TileName {
-  std::int64_t m = 0, n = 0;
+/// Why a kernel has no prediction, in the order in which the conditions are looked at.
+enum class Lack : std::uint8_t {
+  NotAProduct,
+  Operator,
+  Convolution,
+  Tile,
+  Grid,
+  Flops,
+  Depth,
+  Rate
+};
+constexpr std::array<std::string_view, 8> kLacks{
+    "are not matrix products or convolutions",
+    "fit no operator of the model, or several",
+    "are convolutions, whose shapes only --model tells",
+    "name no tile",
+    "come without their grid",
+    "come without complete FLOP counters",
+    "have FLOPs that fit no depth of the product",
+    "use a number format without a rate on this GPU"};
+
+/// The prediction of several launches grows by those of one shape.
+struct Sum {
+  roofline::Prediction total;
+  std::set<std::string> shapes, names;
+  bool in_order = true;
+  Seconds longest;
+
+  void add(const OperatorReport& op) {
+    const auto ms = [](double value) { return Seconds::from_base(value * 1e-3); };
+    total.time += ms(op.latency_ms);
+    total.low += ms(op.low_ms);
+    total.high += ms(op.high_ms);
+    total.flops += Flops::from_base(op.flops);
+    total.bytes[0] += Bytes::from_base(op.traffic.l1);
+    total.bytes[1] += Bytes::from_base(op.traffic.l2);
+    total.bytes[2] += Bytes::from_base(op.traffic.dram);
+    if (ms(op.latency_ms) > longest) {
+      longest = ms(op.latency_ms);
+      total.limiter = op.limiter;
+    }
+    shapes.insert(op.shape);
+  }
+
+  roofline::Prediction finish(std::string match) {
+    total.match = std::move(match);
+    total.shape = shapes.size() == 1 ? *shapes.begin() : fmt::format("{} shapes", shapes.size());
+    return std::move(total);
+  }
 };
 
-/// The first "<m>x<n>" of the size of a tile.
-std::optional<TileName> tile_of(std::string_view name) {
-  const auto digit = [&](std::size_t i) {
-    return i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])) != 0;
-  };
-  for (std::size_t at = name.find('x'); at != std::string_view::npos; at = name.find('x', at + 1)) {
-    std::size_t begin = at, end = at + 1;
-    while (begin > 0 && digit(begin - 1)) --begin;
-    while (digit(end)) ++end;
-    const auto m = parse_int(name.substr(begin, at - begin));
-    const auto n = parse_int(name.substr(at + 1, end - at - 1));
-    if (m && n && *m >= kLeastTile && *m <= kLargestTile && *n >= kLeastTile &&
-        *n <= kLargestTile) {
-      return TileName{.m = *m, .n = *n};
-    }
-  }
-  return std::nullopt;
-}
-
-bool is_plain_gemm(std::string_view name) {
-  const std::string lower = to_lower(name);
-  const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-  // Convolutions as implicit products move other bytes.
-  return has("gemm") && !has("conv") && !has("implicit") && !has("fprop") && !has("dgrad") &&
-         !has("wgrad") && !has("cudnn");
-}
-
-roofline::Prediction prediction_of(const OperatorReport& op, std::string match) {
-  const auto ms = [](double value) { return Seconds::from_base(value * 1e-3); };
-  return {.match = std::move(match),
-          .shape = op.shape,
-          .time = ms(op.latency_ms),
-          .low = ms(op.low_ms),
-          .high = ms(op.high_ms),
-          .flops = Flops::from_base(op.flops),
-          .bytes = {Bytes::from_base(op.traffic.l1), Bytes::from_base(op.traffic.l2),
-                    Bytes::from_base(op.traffic.dram)},
-          .limiter = op.limiter};
+/// Launches that are alike; an export that does not list launches is taken as one group.
+std::vector<const KernelRecord*> groups_of(const KernelRecord& record) {
+  std::vector<const KernelRecord*> out;
+  for (const KernelRecord& group : record.groups) out.push_back(&group);
+  if (out.empty()) out.push_back(&record);
+  return out;
 }
 
 /// The number format that did most of the FLOPs.
@@ -75,37 +92,104 @@ DType main_dtype(const KernelRecord& record) {
   return most == record.flops_by.end() ? DType::Fp32 : most->first.dtype;
 }
 
-std::optional<roofline::Prediction> by_name(const KernelRecord& record,
-                                            const hardware::Machine& machine,
-                                            const latency::Predictor& predictor) {
-  const auto shape = gemm_shape_of(record);
-  if (!shape) return std::nullopt;
+std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops::GemmShape& shape,
+                                           const hardware::Machine& machine,
+                                           const latency::Predictor& predictor) {
   const ops::AnyOp product =
-      ops::BatchedMatmul{.batch = shape->batch, .m = shape->m, .n = shape->n, .k = shape->k};
+      ops::BatchedMatmul{.batch = shape.batch, .m = shape.m, .n = shape.n, .k = shape.k};
   if (!ops::check(product)) return std::nullopt;
   ops::KernelList works;
-  ops::forward(product, {.precision = ops::precision_of(main_dtype(record))}, works);
+  ops::forward(product, {.precision = ops::precision_of(main_dtype(group))}, works);
   if (works.size() != 1) return std::nullopt;
   const auto job = latency::bind(works.front(), machine);
   if (!job) return std::nullopt;  // the machine states no rate of this number format
   const graph::LoweredKernel kernel{
-      .name = record.name, .count = record.launches, .work = works.front()};
-  const OperatorReport op = report::make_operator(
-      {.kernel = kernel, .estimate = predictor.estimate(*job, machine)}, machine);
-  return prediction_of(op, "tile and grid");
+      .name = group.name, .count = group.launches, .work = works.front()};
+  return report::make_operator({.kernel = kernel, .estimate = predictor.estimate(*job, machine)},
+                               machine);
 }
 
-std::optional<roofline::Prediction> by_model(const KernelRecord& record, const Report& step) {
-  if (!record.flops || !(record.flops->base() > 0.0)) return std::nullopt;
-  const OperatorReport* found = nullptr;
-  for (const OperatorReport& op : step.operators) {
-    if (op.count != record.launches || !(op.flops > 0.0) || !(op.latency_ms > 0.0)) continue;
-    if (std::abs(record.flops->base() / op.flops - 1.0) > kFlopsTolerance) continue;
-    if (found != nullptr) return std::nullopt;  // several fit: nothing is known
-    found = &op;
+Lack lack_of_name(const KernelRecord& group) {
+  const auto kind = product_kind(group.name);
+  if (!kind) return Lack::NotAProduct;
+  if (*kind != ProductKind::Gemm) return Lack::Convolution;
+  if (!tile_of(group.name)) return Lack::Tile;
+  if (!group.grid) return Lack::Grid;
+  if (!group.flops || !group.flops_complete) return Lack::Flops;
+  return Lack::Depth;
+}
+
+/// All launches from tile, grid and FLOPs, or the reason why not.
+std::optional<roofline::Prediction> by_name(const KernelRecord& record,
+                                            const hardware::Machine& machine,
+                                            const latency::Predictor& predictor, Lack& lack) {
+  Sum sum;
+  for (const KernelRecord* group : groups_of(record)) {
+    const auto shape = gemm_shape_of(*group);
+    if (!shape) {
+      lack = lack_of_name(*group);
+      return std::nullopt;
+    }
+    const auto op = predict_gemm(*group, *shape, machine, predictor);
+    if (!op) {
+      lack = Lack::Rate;
+      return std::nullopt;
+    }
+    sum.add(*op);
   }
-  if (found == nullptr) return std::nullopt;
-  return prediction_of(*found, found->name);
+  return sum.finish("tile and grid");
+}
+
+/// All launches as operators of the model, or nothing.
+std::optional<roofline::Prediction> by_model(const KernelRecord& record,
+                                             const std::map<std::int64_t, Match>& matches,
+                                             const hardware::Machine& machine) {
+  if (record.groups.empty()) return std::nullopt;
+  Sum sum;
+  std::map<const aggregate::OperatorEstimate*, std::int64_t> launches;
+  for (const KernelRecord& group : record.groups) {
+    for (const std::int64_t ordinal : group.ordinals) {
+      const auto found = matches.find(ordinal);
+      if (found == matches.end()) return std::nullopt;
+      launches[found->second.op] += 1;
+      sum.in_order = sum.in_order && found->second.in_order;
+    }
+  }
+  for (const auto& [op, count] : launches) {
+    aggregate::OperatorEstimate repeated = *op;
+    repeated.kernel.count = count;
+    sum.add(report::make_operator(repeated, machine));
+    sum.names.insert(op->kernel.name);
+  }
+  std::string match = *sum.names.begin();
+  if (sum.names.size() > 1) match += fmt::format(" and {} more", sum.names.size() - 1);
+  return sum.finish(match + (sum.in_order ? ", by order" : ", by grid and FLOPs"));
+}
+
+/// Operators of the launches of each run; every run repeats the same step.
+std::map<std::string, std::map<std::int64_t, Match>> match_runs(
+    const roofline::Chart& chart, const std::vector<aggregate::OperatorEstimate>& step) {
+  std::map<std::string, std::vector<const KernelRecord*>> runs;
+  for (const roofline::Point& point : chart.points) {
+    runs[point.phase].push_back(&point.record);
+  }
+  std::map<std::string, std::map<std::int64_t, Match>> out;
+  for (const auto& [label, records] : runs) out[label] = match_step(records, step);
+  return out;
+}
+
+std::string reasons(const std::map<Lack, std::size_t>& lacks) {
+  std::string text;
+  for (const auto& [lack, count] : lacks) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count,
+                        kLacks[static_cast<std::size_t>(lack)]);
+  }
+  return text;
+}
+
+bool is_plain_gemm(std::string_view name) {
+  return product_kind(name) == ProductKind::Gemm &&
+         to_lower(name).find("cudnn") == std::string::npos;
 }
 
 }  // namespace
@@ -141,29 +225,35 @@ Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
                               "catalogue; state it with --gpu"});
     return {};
   }
+  const hardware::Machine& machine = *request.machine;
   ROOFTILE_TRY(const auto predictor, latency::make_predictor({}, catalog));
-  std::optional<Report> step;
-  if (!request.step.model.empty()) {
+  std::vector<aggregate::OperatorEstimate> step;
+  const bool modelled = !request.step.model.empty();
+  if (modelled) {
     Request profiled = request.step;
-    profiled.gpu = request.machine->gpu.id;
-    ROOFTILE_TRY(step, predict(profiled, catalog));
+    profiled.gpu = machine.gpu.id;
+    ROOFTILE_TRY(step, step_kernels(profiled, catalog, *predictor));
   }
+  const auto matches = match_runs(chart, step);
+  std::map<Lack, std::size_t> lacks;
   std::size_t unknown = 0;
   double share = 0.0;
   for (roofline::Point& point : chart.points) {
-    if (step) point.predicted = by_model(point.record, *step);
-    if (!point.predicted) point.predicted = by_name(point.record, *request.machine, *predictor);
+    Lack lack = Lack::Operator;
+    point.predicted = by_model(point.record, matches.at(point.phase), machine);
+    if (!point.predicted) point.predicted = by_name(point.record, machine, *predictor, lack);
     if (point.predicted) continue;
+    if (modelled && lack != Lack::NotAProduct) lack = Lack::Operator;
+    ++lacks[lack];
     ++unknown;
     share += point.time_fraction;
   }
   if (unknown > 0) {
     chart.warnings.push_back(
         {"predict-no-shapes",
-         fmt::format("{} of {} kernels ({:.1f} % of the time) have no prediction, because the "
-                     "profile does not give their shapes{}",
-                     unknown, chart.points.size(), share * 100,
-                     step ? "" : "; --model names the model that was profiled")});
+         fmt::format("{} of {} kernels ({:.1f} % of the time) have no prediction: {}{}", unknown,
+                     chart.points.size(), share * 100, reasons(lacks),
+                     modelled ? "" : "; --model names the model that was profiled")});
   }
   return {};
 }

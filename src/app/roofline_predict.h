@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Predictions beside measured kernels, for those whose shapes are known:
+// Predictions beside measured kernels, for those whose shapes are known, launch by launch:
+//   by model   the operator of --model that a launch is (app/model_match.h)
 //   by name    a GEMM that names its tile ("..gemm_fp16_128x64_..") and whose grid and FLOPs were
 //              measured: m n batch = tile times grid, k = FLOPs / (2 m n batch). The shape is the
-//              padded one. A k more than 0.75 from a multiple of 8 means that the launches
-//              differ, or that another kernel family counts its grid otherwise: no shape.
+//              padded one, and a split of k looks like a batch. A k more than 0.75 from a multiple
+//              of 8 means that another kernel family counts its grid otherwise: no shape.
 //              A grid in one dimension does not tell how the tiles lie: no shape.
-//   by model   an operator of the step with as many launches and, within 5 %, the same FLOPs, when
-//              exactly one operator fits.
-// Exports keep one record per kernel name, so a name that serves several shapes has none.
+// A kernel that serves several shapes is predicted when the shape of every launch is known, as the
+// sum over its launches. Why the others have no prediction is counted in a warning.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct PredictKernels {
 Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
                        roofline::Chart& chart);
 
-/// The product that a kernel's name, grid and FLOPs speak of; see above.
+/// The product that a kernel's name, grid and FLOPs speak of, for launches that are alike.
 std::optional<ops::GemmShape> gemm_shape_of(const profile::KernelRecord& record);
 
 }  // namespace rooftile::app

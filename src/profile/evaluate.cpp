@@ -9,6 +9,7 @@
 
 #include "profile/formula.h"
 #include "profile/kernel_time.h"
+#include "profile/launch_groups.h"
 #include "profile/tensor_ops.h"
 
 namespace rooftile::profile {
@@ -142,6 +143,15 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
   add_tensor(kernel, isa, known, record, findings);
   total_flops(record);
   return record;
+}
+
+void add_groups(const KernelSeries& kernel, std::string_view isa, const EvaluateOptions& options,
+                KernelRecord& record) {
+  Findings ignored;  // the kernel as a whole has said it all
+  for (const KernelSeries& group : launch_groups(kernel)) {
+    KernelRecord& one = record.groups.emplace_back(evaluate_kernel(group, isa, options, ignored));
+    for (const Launch& launch : group.launch_list) one.ordinals.push_back(launch.ordinal);
+  }
 }
 
 /// peak_sustained (per cycle) times the clock of its unit.
@@ -380,6 +390,7 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) 
   const auto kernels = joined_kernels(profile, options.inner_join);
   for (const KernelSeries* kernel : kernels) {
     run.kernels.push_back(evaluate_kernel(*kernel, isa, options, findings));
+    if (options.launch_groups) add_groups(*kernel, isa, options, run.kernels.back());
   }
   if (kernels.size() < profile.kernels.size()) {
     warn(run, "inner-join",

@@ -24,6 +24,7 @@ struct EvaluateOptions {
   /// Leave out kernels that lack a counter which others have, as the authors' inner join over
   /// one-metric runs does; a warning says how many.
   bool inner_join = false;
+  bool launch_groups = false;                        ///< fill KernelRecord::groups
   Seconds short_launch = Seconds::from_base(10e-6);  ///< shorter launches are counted apart
 };
 

@@ -30,6 +30,10 @@ struct KernelRecord {
   std::int64_t short_launches = 0;              ///< launches shorter than the limit asked for
   Seconds short_time;                           ///< their total time
   std::optional<std::array<std::int64_t, 3>> grid, block;  ///< of the first launch
+  /// Launches that are alike (same grid, same instruction counts), each as a record of its own with
+  /// `ordinals`; only where they were asked for and the export lists launches one by one.
+  std::vector<KernelRecord> groups;
+  std::vector<std::int64_t> ordinals;  ///< of a group: its places in the order of all launches
 
   [[nodiscard]] std::optional<Bytes> bytes_at(hardware::MemoryLevel level) const {
     return bytes[static_cast<std::size_t>(level)];

@@ -162,8 +162,7 @@ void TraceHandler::finish_event() {
   const std::size_t kernel = builder_.kernel(event_.name);
   KernelSeries& series = builder_.series(kernel);
   series.rows += 1;
-  if (!series.grid) series.grid = to_dim3(event_.grid);
-  if (!series.block) series.block = to_dim3(event_.block);
+  builder_.add_launch(kernel, to_dim3(event_.grid), to_dim3(event_.block));
   if (kernel_event && event_.has_duration && event_.duration_us >= 0.0) {
     builder_.add(kernel, "trace_duration", event_.duration_us * 1e-6, 1.0);
   }

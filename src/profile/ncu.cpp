@@ -48,6 +48,7 @@ using Index = std::optional<std::size_t>;
 struct Columns {
   Index id, process, kernel, metric, unit, value, section, invocations, count, grid, block, cc;
   Index device_name, cc_major, cc_minor, sm_count;
+  std::array<Index, 3> grid_dim, block_dim;  ///< of raw pages
 };
 
 class NcuImport {
@@ -70,6 +71,8 @@ class NcuImport {
   Status store(std::size_t kernel, const std::string& counter, const CounterUnit& unit,
                std::string_view value, double weight);
   void note_launch(std::size_t kernel, double launches);
+  [[nodiscard]] std::optional<Dim3> dimensions(const Index& whole,
+                                               const std::array<Index, 3>& parts) const;
   [[nodiscard]] std::string_view field(const Index& index) const {
     return index && *index < fields_.size() ? fields_[*index] : std::string_view();
   }
@@ -129,6 +132,10 @@ bool NcuImport::start_table(std::string_view line) {
   at.cc_major = column("device__attribute_compute_capability_major");
   at.cc_minor = column("device__attribute_compute_capability_minor");
   at.sm_count = column("device__attribute_multiprocessor_count");
+  for (std::size_t i = 0; i < 3; ++i) {
+    at.grid_dim[i] = column(fmt::format("launch__grid_dim_{:c}", "xyz"[i]));
+    at.block_dim[i] = column(fmt::format("launch__block_dim_{:c}", "xyz"[i]));
+  }
   TableKind kind = TableKind::None;
   if (at.metric && at.value) {
     kind = TableKind::Long;
@@ -236,12 +243,31 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
   return store(kernel, use.counter, use.unit, value, weight);
 }
 
+/// "(8, 16, 1)" of the column "Grid Size", or the three columns of a raw page.
+std::optional<Dim3> NcuImport::dimensions(const Index& whole,
+                                          const std::array<Index, 3>& parts) const {
+  if (whole) return parse_dim3(field(whole));
+  Dim3 dims{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto value = parse_int(field(parts[i]));
+    if (!value || *value < 0) return std::nullopt;
+    dims[i] = *value;
+  }
+  return dims;
+}
+
 void NcuImport::note_launch(std::size_t kernel, double launches) {
   launch_ += 1;
   builder_.series(kernel).rows += static_cast<std::int64_t>(std::min(launches, 9e15));
-  KernelSeries& series = builder_.series(kernel);
-  if (!series.grid) series.grid = parse_dim3(field(at_.grid));
-  if (!series.block) series.block = parse_dim3(field(at_.block));
+  const auto grid = dimensions(at_.grid, at_.grid_dim);
+  const auto block = dimensions(at_.block, at_.block_dim);
+  if (kind_ == TableKind::Long || kind_ == TableKind::Wide) {
+    builder_.add_launch(kernel, grid, block);
+  } else {
+    KernelSeries& series = builder_.series(kernel);
+    if (!series.grid) series.grid = grid;
+    if (!series.block) series.block = block;
+  }
   DeviceFacts& device = builder_.profile().device;
   const std::string_view cc = trim(field(at_.cc));
   if (!cc.empty() && device.isa.empty()) device.isa = cc;
@@ -359,8 +385,7 @@ void NcuImport::launch_line(std::string_view line) {
   KernelSeries& series = builder_.series(kernel);
   series.rows += 1;
   launch_ += 1;
-  if (!series.grid) series.grid = grid;
-  if (!series.block) series.block = block;
+  builder_.add_launch(kernel, grid, block);
   const std::size_t cc = line.find(", CC ");
   if (cc != std::string_view::npos && builder_.profile().device.isa.empty()) {
     builder_.profile().device.isa = trim(line.substr(cc + 5));

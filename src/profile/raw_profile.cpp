@@ -11,8 +11,9 @@
 namespace rooftile::profile {
 
 namespace {
-constexpr std::size_t kMaxPatches = std::size_t{1} << 20;  ///< ambiguous numbers remembered
-}
+constexpr std::size_t kMaxPatches = std::size_t{1} << 20;     ///< ambiguous numbers remembered
+constexpr std::int64_t kMaxLaunches = std::int64_t{1} << 18;  ///< launches listed one by one
+}  // namespace
 
 double Column::sum() const {
   if (weights.empty()) return std::accumulate(values.begin(), values.end(), 0.0);
@@ -96,6 +97,15 @@ void ProfileBuilder::add_missing(std::size_t kernel, std::string_view metric,
   column(kernel, metric).missing += launches;
 }
 
+void ProfileBuilder::add_launch(std::size_t kernel, std::optional<Dim3> grid,
+                                std::optional<Dim3> block) {
+  KernelSeries& series = profile_.kernels[kernel];
+  if (!series.grid) series.grid = grid;
+  if (!series.block) series.block = block;
+  if (launches_ == kMaxLaunches) return;
+  series.launch_list.push_back({.ordinal = launches_++, .grid = grid, .block = block});
+}
+
 void ProfileBuilder::add_ambiguous(std::size_t kernel, std::string_view metric, double value,
                                    double other, double weight) {
   add(kernel, metric, value, weight);
@@ -143,6 +153,7 @@ RawProfile merge(RawProfile a, const RawProfile& b) {
     KernelSeries& mine = a.kernels[it->second];
     if (!mine.grid) mine.grid = other.grid;
     if (!mine.block) mine.block = other.block;
+    if (mine.launch_list.empty()) mine.launch_list = other.launch_list;
     mine.rows = std::max(mine.rows, other.rows);
     for (const Column& column : other.columns) {
       const auto same =
@@ -220,6 +231,9 @@ Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
       column.values.erase(column.values.begin(), column.values.begin() + n);
     }
     kernel.rows = std::max<std::int64_t>(0, kernel.rows - dropped);
+    const auto listed = static_cast<std::int64_t>(kernel.launch_list.size());
+    kernel.launch_list.erase(kernel.launch_list.begin(),
+                             kernel.launch_list.begin() + std::min(listed, dropped));
   }
   for (KernelSeries& kernel : rest.kernels) {
     std::erase_if(kernel.columns, [](const Column& column) { return column.values.empty(); });

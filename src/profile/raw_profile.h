@@ -36,10 +36,17 @@ struct Column {
   [[nodiscard]] double launches() const;  ///< counted ones and missing ones
 };
 
+/// One launch of a kernel, for exports that list them.
+struct Launch {
+  std::int64_t ordinal = 0;  ///< in the order of the export, over all kernels
+  std::optional<Dim3> grid, block;
+};
+
 struct KernelSeries {
   std::string name;  ///< as the tool wrote it
   std::vector<Column> columns;
   std::optional<Dim3> grid, block;  ///< of the first launch
+  std::vector<Launch> launch_list;  ///< empty in summaries; of the first launches in huge exports
   std::int64_t rows = 0;            ///< launches seen, for exports without a usable counter
 
   [[nodiscard]] const Column* find(std::string_view metric) const;
@@ -95,6 +102,8 @@ class ProfileBuilder {
   /// Adds a value in base units standing for `weight` launches.
   void add(std::size_t kernel, std::string_view metric, double value, double weight);
   void add_missing(std::size_t kernel, std::string_view metric, std::int64_t launches);
+  /// A launch with its dimensions, where the export states them.
+  void add_launch(std::size_t kernel, std::optional<Dim3> grid, std::optional<Dim3> block);
   /// As add(), but `other` is the value if the file turns out to use a decimal comma.
   void add_ambiguous(std::size_t kernel, std::string_view metric, double value, double other,
                      double weight);
@@ -113,6 +122,7 @@ class ProfileBuilder {
   std::unordered_map<std::string, std::size_t> index_;
   std::size_t last_kernel_ = 0;
   std::size_t last_column_ = 0;
+  std::int64_t launches_ = 0;
   std::vector<Patch> patches_;
 };
 

@@ -189,10 +189,11 @@ Status RocprofImport::row() {
   KernelSeries& series = builder_.series(kernel);
   // rocprofv3 has a row per dispatch and counter
   const bool fresh = !counter_ || !dispatch_ || seen_.emplace(field(dispatch_)).second;
-  if (fresh) series.rows += 1;
-  if (!series.grid) series.grid = parse_dim3(field(grid_));
-  if (!series.block) series.block = parse_dim3(field(block_));
-  if (fresh) ROOFTILE_CHECK(add_time(kernel));
+  if (fresh) {
+    series.rows += 1;
+    builder_.add_launch(kernel, parse_dim3(field(grid_)), parse_dim3(field(block_)));
+    ROOFTILE_CHECK(add_time(kernel));
+  }
   return counter_ ? long_row(kernel) : wide_row(kernel);
 }
 

@@ -236,9 +236,13 @@ bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa,
 
 bool name_says_tensor(std::string_view kernel) {
   const std::string name = to_lower(kernel);
-  static constexpr std::array<std::string_view, 12> kWords{
-      "hmma",  "tensorop", "s884",   "h884",  "s1688", "h1688",
-      "16816", "gmma",     "wgmma_", "_mma_", "wmma",  "mma_tensor"};
+  // cuBLAS, cuDNN and CUTLASS of all generations: "s884", "s16816gemm", "tensorop", "hmma";
+  // "tensor16x8x8" names the instruction; Hopper's products are run by groups of warps.
+  static constexpr std::array<std::string_view, 22> kWords{
+      "hmma",  "tensorop",   "s884",      "h884",      "s1688",     "h1688",
+      "16816", "16832",      "i8816",     "gmma",      "wgmma_",    "_mma_",
+      "wmma",  "mma_tensor", "_tensor8x", "_tensor16", "_tensor64", "warpgroup",
+      "nvjet", "flash_fwd",  "flash_bwd", "fmha"};
   return std::any_of(kWords.begin(), kWords.end(), [&name](std::string_view word) {
     return name.find(word) != std::string::npos;
   });

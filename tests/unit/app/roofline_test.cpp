@@ -144,6 +144,34 @@ TEST_F(Roofline, RoofsFromTheExportItself) {
   EXPECT_DOUBLE_EQ(*chart->points[0].fraction_of_roof, 0.5);
 }
 
+TEST_F(Roofline, ConvolutionsOfAProfiledModelHavePredictions) {
+  const std::string file = "profiles/cisc0f__nyu-imagenet-ncu-profiler__resnet18-a100.csv";
+  if (!testing::has_shared_data(file)) GTEST_SKIP() << "no shared data";
+  RooflineRequest request = request_for({(testing::shared_data() / file).string()});
+  request.predict = true;
+  request.step.model = "resnet18";
+  request.step.phase = "train";
+  request.step.dtype = "tf32";
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  std::int64_t forward = 0;
+  for (const auto& point : chart->points) {
+    if (!point.predicted || point.predicted->match.find("conv, by order") == std::string::npos) {
+      continue;
+    }
+    forward += point.record.launches;
+  }
+  EXPECT_GE(forward, 4);  // those of one operator each
+  // The kernel of 15 of the 20 convolutions: measured DRAM bytes are close to the predicted ones.
+  const auto most = std::find_if(chart->points.begin(), chart->points.end(), [](const auto& p) {
+    return p.record.launches == 15 && p.record.name.starts_with("sm80_xmma_fprop");
+  });
+  ASSERT_NE(most, chart->points.end());
+  ASSERT_TRUE(most->predicted);
+  EXPECT_EQ(most->predicted->shape, "6 shapes");
+  EXPECT_NEAR(most->predicted->bytes[2] / *most->record.bytes[2], 1.0, 0.2);
+}
+
 TEST_F(Roofline, DeepCamUnderItsRoofs) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
   RooflineRequest request;
