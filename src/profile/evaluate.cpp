@@ -324,7 +324,11 @@ void missing_warnings(const RawProfile& profile, std::string_view isa, const Fin
   std::string message =
       "not measured: " +
       (lacking.empty() ? "some counters" : fmt::format("{}", fmt::join(lacking, ", ")));
-  if (!metrics.empty()) {
+  if (profile.format.starts_with("likwid")) {
+    message +=
+        "; collect it with: likwid-perfctr -C 0 -g MEM_DP ./app, then with L2, L3 and "
+        "MEM_SP (likwid-perfctr -a lists the groups of this processor)";
+  } else if (!metrics.empty()) {
     message += "; collect it with: " +
                collect_command(isa, std::vector<std::string>(metrics.begin(), metrics.end()));
   }

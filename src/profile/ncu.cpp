@@ -62,6 +62,7 @@ class NcuImport {
   Status long_row();
   Status wide_row();
   Status units_row();
+  void assume_base_units();
   bool text_line(std::string_view line);
   Status text_row(std::string_view line);
   void launch_line(std::string_view line);
@@ -85,6 +86,7 @@ class NcuImport {
   char delimiter_ = ',';
   Columns at_;
   std::size_t width_ = 0;
+  bool units_seen_ = false;  ///< of a wide table
   std::vector<WideColumn> wide_;
   std::vector<MetricUse> uses_;
   std::size_t next_use_ = 0;
@@ -98,17 +100,6 @@ class NcuImport {
   std::string text_section_;
   std::size_t unit_column_ = 0, value_column_ = 0;
 };
-
-bool looks_like_counter(std::string_view name) {
-  return name.find("__") != std::string_view::npos;
-}
-
-/// Bytes, times and rates are scaled by their unit; counts of whatever are just counts.
-bool needs_unit(std::string_view counter) {
-  return counter.find("bytes") != std::string_view::npos ||
-         counter.find("time") != std::string_view::npos ||
-         counter.find("per_second") != std::string_view::npos;
-}
 
 /// A header line starts a table; false when the line is something else.
 bool NcuImport::start_table(std::string_view line) {
@@ -164,6 +155,7 @@ bool NcuImport::start_table(std::string_view line) {
   at_ = at;
   width_ = fields_.size();
   last_id_.clear();
+  units_seen_ = false;
   found_ = true;
   return true;
 }
@@ -237,6 +229,11 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
     use.unit_text = unit;
     use.unit = *parsed;
   }
+  if (unit.empty() && is_time(use.counter) &&
+      numbers_.read(value).kind == NumberFormat::Kind::Number) {
+    return bad_input(source_.where(), fmt::format("{} has no unit", use.metric),
+                     "export with --print-units base");
+  }
   if (use.unit.kind == UnitKind::Percent) return {};  // a label that means something else here
   // A section repeats what --metrics printed ("Duration"): the first one of a launch counts.
   if (std::exchange(slot_launch_[use.slot], launch_) == launch_) return {};
@@ -304,6 +301,7 @@ Status NcuImport::long_row() {
 
 /// The second line of a raw page: units below the names.
 Status NcuImport::units_row() {
+  units_seen_ = true;
   for (WideColumn& column : wide_) {
     const auto unit = parse_unit(field(column.index));
     if (unit) {
@@ -318,11 +316,21 @@ Status NcuImport::units_row() {
   return {};
 }
 
+/// Scripts that filter a raw page drop the row of units.
+void NcuImport::assume_base_units() {
+  for (WideColumn& column : wide_) {
+    if (is_time(column.counter)) column.unit.factor = 1e-9;
+  }
+  builder_.profile().notes.push_back(source_.name() +
+                                     " has no row of units; base units are assumed (byte, ns, hz)");
+}
+
 Status NcuImport::wide_row() {
   const std::size_t kernel = builder_.kernel(trim(field(at_.kernel)));
   double weight = 1.0;
   if (kind_ == TableKind::Aggregated) weight = parse_double(trim(field(at_.count))).value_or(0.0);
   note_launch(kernel, weight);
+  if (kind_ == TableKind::Wide && !std::exchange(units_seen_, true)) assume_base_units();
   DeviceFacts& device = builder_.profile().device;
   if (device.name.empty()) device.name = trim(field(at_.device_name));
   if (device.isa.empty() && all_digits(field(at_.cc_major)) && all_digits(field(at_.cc_minor))) {
@@ -460,26 +468,6 @@ Result<RawProfile> NcuImport::run() {
 }
 
 }  // namespace
-
-bool recognises_ncu(std::string_view head) {
-  if (head.find("==PROF==") != std::string_view::npos ||
-      head.find("Nsight Compute Command Line Profiler") != std::string_view::npos) {
-    return true;
-  }
-  for (const std::string_view line : split(head, '\n')) {
-    if (line.find("Kernel Name") != std::string_view::npos &&
-        (line.find("Metric Name") != std::string_view::npos || looks_like_counter(line)) &&
-        header_delimiter(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line,
-                         "Kernel Name")) {
-      return true;
-    }
-    if (line.starts_with("  ") && line.find(", Context ") != std::string_view::npos &&
-        line.find(", Stream ") != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
-}
 
 Result<RawProfile> import_ncu(TextSource& source) {
   return NcuImport(source).run();

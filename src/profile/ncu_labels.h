@@ -14,4 +14,10 @@ namespace rooftile::profile {
 /// inside "DRAM Bytes (dram__bytes.sum)"), else the counter of a known label; nothing otherwise.
 std::optional<std::string_view> ncu_counter(std::string_view section, std::string_view metric);
 
+/// True for names of the form "unit__counter".
+bool looks_like_counter(std::string_view name);
+/// Bytes, times and rates are scaled by their unit; counts of whatever are just counts.
+bool needs_unit(std::string_view counter);
+bool is_time(std::string_view counter);
+
 }  // namespace rooftile::profile

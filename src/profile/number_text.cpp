@@ -15,7 +15,8 @@ namespace {
 constexpr std::array<std::string_view, 12> kMissing{
     "n/a", "N/A", "nan", "-nan", "NaN", "-", "no data", "(!) n/a", "None", "null", "NULL", "nil"};
 
-constexpr std::array<std::string_view, 6> kSpaces{"\xC2\xA0",      // no-break space
+constexpr std::array<std::string_view, 7> kSpaces{"\xC2\xA0",      // no-break space
+                                                  "\xA0",          // the same in Latin-1
                                                   "\xE2\x80\xAF",  // narrow no-break space
                                                   "\xE2\x80\x89",  // thin space
                                                   "\xE2\x80\x99",  // right quotation mark

@@ -4,9 +4,12 @@
 // average over invocations, as CSV or as indented text, and summaries and traces as time source.
 //   "Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"
 //   "Type","Time(%)","Time","Calls","Avg","Min","Max","Name"            (units in the next row)
-//   "Start","Duration","Grid X",...,"Name"                              (one row per launch)
+//   "Start","Duration","Grid X",...,"Name"            (one row per launch, units in the next row)
+//   "Device","Context","Stream","Kernel","flop_count_sp",...            (the same, with metrics)
 //   Time (%),Total Time (ns),Instances,...,Name
 #include <fmt/format.h>
+
+#include <array>
 
 #include "core/text.h"
 #include "profile/delimited.h"
@@ -19,7 +22,7 @@ namespace {
 
 using Index = std::optional<std::size_t>;
 
-enum class Kind : std::uint8_t { None, Metrics, Summary, Trace, Text };
+enum class Kind : std::uint8_t { None, Metrics, Summary, Trace, TraceMetrics, Text };
 
 /// "512.34GB/s" -> number and unit; nvprof glues them together.
 std::pair<std::string_view, std::string_view> split_unit(std::string_view text) {
@@ -45,6 +48,11 @@ class NvprofImport {
   Status row(std::string_view line);
   Status metric_row();
   Status time_row();
+  Status trace_metrics_row();
+  bool start_trace_metrics(std::string_view line);
+  bool start_times(std::string_view line);
+  void name_device();
+  [[nodiscard]] std::optional<Dim3> dimensions(const std::array<Index, 3>& parts) const;
   Status text_row(std::string_view line);
   Status add(std::size_t kernel, std::string_view metric, std::string_view text, double weight);
   [[nodiscard]] std::string_view field(const Index& index) const {
@@ -58,6 +66,8 @@ class NvprofImport {
   Kind kind_ = Kind::None;
   char delimiter_ = ',';
   Index kernel_, invocations_, metric_, average_, time_, type_, device_;
+  std::array<Index, 3> grid_, block_;
+  std::vector<std::pair<std::size_t, std::string>> metrics_;  ///< columns of launches
   double time_factor_ = 1.0;
   bool units_pending_ = false;
   std::size_t width_ = 0;
@@ -65,8 +75,57 @@ class NvprofImport {
   bool found_ = false;
 };
 
+/// "gemm(int) [123]" of a trace: the number counts calls of the host.
+std::string_view without_number(std::string_view name) {
+  const std::size_t open = name.rfind(" [");
+  if (open == std::string_view::npos || !name.ends_with(']')) return name;
+  return all_digits(name.substr(open + 2, name.size() - open - 3)) ? name.substr(0, open) : name;
+}
+
+/// One row per launch with the metrics in columns.
+bool NvprofImport::start_trace_metrics(std::string_view line) {
+  const auto delimiter = header_delimiter(line, "Kernel");
+  if (!delimiter || !fields_.split(line, *delimiter) || !fields_.find("Stream")) return false;
+  metrics_.clear();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const std::string_view name = trim(fields_[i]);
+    if (is_used_metric(name)) metrics_.emplace_back(i, name);
+  }
+  if (metrics_.empty()) return false;
+  kind_ = Kind::TraceMetrics;
+  device_ = fields_.find("Device");
+  kernel_ = fields_.find("Kernel");
+  delimiter_ = *delimiter;
+  return true;
+}
+
+bool NvprofImport::start_times(std::string_view line) {
+  const auto delimiter = header_delimiter(line, "Name");
+  if (!delimiter || !fields_.split(line, *delimiter)) return false;
+  kernel_ = fields_.find("Name");
+  type_ = fields_.find("Type");
+  device_ = fields_.find("Device");
+  time_ = fields_.find("Total Time (ns)");
+  invocations_ = time_ ? fields_.find("Instances") : fields_.find("Calls");
+  time_factor_ = 1e-9;
+  units_pending_ = false;
+  if (!time_ && invocations_ && (time_ = fields_.find("Time"))) units_pending_ = true;
+  if (!time_ && (time_ = fields_.find("Duration")) && fields_.find("Grid X")) {
+    units_pending_ = true;
+    invocations_.reset();
+    for (std::size_t i = 0; i < 3; ++i) {
+      grid_[i] = fields_.find(fmt::format("Grid {:c}", "XYZ"[i]));
+      block_[i] = fields_.find(fmt::format("Block {:c}", "XYZ"[i]));
+    }
+  }
+  if (!time_ || (!invocations_ && !units_pending_)) return false;
+  kind_ = invocations_ ? Kind::Summary : Kind::Trace;
+  delimiter_ = *delimiter;
+  return true;
+}
+
 bool NvprofImport::start_table(std::string_view line) {
-  auto delimiter = header_delimiter(line, "Metric Name");
+  const auto delimiter = header_delimiter(line, "Metric Name");
   if (delimiter && fields_.split(line, *delimiter) && fields_.find("Kernel") &&
       fields_.find("Avg")) {
     kind_ = Kind::Metrics;
@@ -75,27 +134,19 @@ bool NvprofImport::start_table(std::string_view line) {
     invocations_ = fields_.find("Invocations");
     metric_ = fields_.find("Metric Name");
     average_ = fields_.find("Avg");
-  } else {
-    delimiter = header_delimiter(line, "Name");
-    if (!delimiter || !fields_.split(line, *delimiter)) return false;
-    kernel_ = fields_.find("Name");
-    type_ = fields_.find("Type");
-    time_ = fields_.find("Total Time (ns)");
-    invocations_ = time_ ? fields_.find("Instances") : fields_.find("Calls");
-    time_factor_ = 1e-9;
-    units_pending_ = false;
-    if (!time_ && invocations_ && (time_ = fields_.find("Time"))) units_pending_ = true;
-    if (!time_ && (time_ = fields_.find("Duration")) && fields_.find("Grid X")) {
-      units_pending_ = true;
-      invocations_.reset();
-    }
-    if (!time_ || (!invocations_ && !units_pending_)) return false;
-    kind_ = invocations_ ? Kind::Summary : Kind::Trace;
+    delimiter_ = *delimiter;
+  } else if (!start_times(line) && !start_trace_metrics(line)) {
+    return false;
   }
-  delimiter_ = *delimiter;
   width_ = fields_.size();
   found_ = true;
   return true;
+}
+
+void NvprofImport::name_device() {
+  if (!builder_.profile().device.name.empty()) return;
+  const std::string_view device = field(device_);
+  builder_.profile().device.name = trim(device.substr(0, device.rfind(" (")));
 }
 
 Status NvprofImport::add(std::size_t kernel, std::string_view metric, std::string_view text,
@@ -130,23 +181,47 @@ Status NvprofImport::metric_row() {
     return bad_input(source_.where(), fmt::format("\"{}\" is not a number of invocations",
                                                   printable(field(invocations_))));
   }
-  if (builder_.profile().device.name.empty()) {
-    const std::string_view device = field(device_);
-    builder_.profile().device.name = trim(device.substr(0, device.rfind(" (")));
-  }
+  name_device();
   return add(builder_.kernel(field(kernel_)), field(metric_), field(average_), *invocations);
 }
 
 Status NvprofImport::time_row() {
   if (type_ && field(type_) != "GPU activities") return {};
-  const std::string_view name = field(kernel_);
+  const std::string_view name = without_number(field(kernel_));
   if (name.empty() || name.starts_with("[CUDA mem")) return {};
   const auto time = numbers_.read(field(time_));
   const double calls = invocations_ ? parse_double(field(invocations_)).value_or(0.0) : 1.0;
   if (time.kind != NumberFormat::Kind::Number || !(calls >= 1.0)) {
     return bad_input(source_.where(), fmt::format("\"{}\" is not a time", printable(field(time_))));
   }
-  builder_.add(builder_.kernel(name), "trace_duration", time.value * time_factor_ / calls, calls);
+  const std::size_t kernel = builder_.kernel(name);
+  builder_.add(kernel, "trace_duration", time.value * time_factor_ / calls, calls);
+  if (kind_ == Kind::Trace) {
+    name_device();
+    builder_.add_launch(kernel, dimensions(grid_), dimensions(block_));
+  }
+  return {};
+}
+
+std::optional<Dim3> NvprofImport::dimensions(const std::array<Index, 3>& parts) const {
+  Dim3 dims{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto value = parse_int(field(parts[i]));
+    if (!value || *value < 0) return std::nullopt;
+    dims[i] = *value;
+  }
+  return dims;
+}
+
+Status NvprofImport::trace_metrics_row() {
+  const std::string_view name = without_number(field(kernel_));
+  if (name.empty()) return {};  // the row of units; the counters in question have none
+  name_device();
+  const std::size_t kernel = builder_.kernel(name);
+  builder_.add_launch(kernel, std::nullopt, std::nullopt);
+  for (const auto& [column, metric] : metrics_) {
+    ROOFTILE_CHECK(add(kernel, metric, field(column), 1.0));
+  }
   return {};
 }
 
@@ -186,6 +261,7 @@ Status NvprofImport::row(std::string_view line) {
     return bad_input(source_.where(), "the row of units is missing below the column names");
   }
   if (fields_.size() != width_) return {};  // the program's output between the tables
+  if (kind_ == Kind::TraceMetrics) return trace_metrics_row();
   return kind_ == Kind::Metrics ? metric_row() : time_row();
 }
 
@@ -215,8 +291,10 @@ bool recognises_nvprof(std::string_view head) {
   const auto has = [head](std::string_view text) {
     return head.find(text) != std::string_view::npos;
   };
-  return has("NVPROF is profiling") || has("\"Device\",\"Kernel\",\"Invocations\"") ||
-         has("Total Time (ns)") || has("\"Type\",\"Time(%)\",\"Time\",\"Calls\"") ||
+  return has("NVPROF is profiling") || has("== Profiling result:") ||
+         has("\"Start\",\"Duration\",\"Grid X\"") || has("Time(%),Time,Calls,") ||
+         has("\"Device\",\"Kernel\",\"Invocations\"") || has("Total Time (ns)") ||
+         has("\"Type\",\"Time(%)\",\"Time\",\"Calls\"") ||
          (has("Metric result:") && has("Invocations"));
 }
 

@@ -21,6 +21,19 @@ constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are no text
 
 enum class Encoding : std::uint8_t { Utf8, Utf16Le, Utf16Be };
 
+/// UTF-16 without a byte order mark: profiler output starts with ASCII, every other byte is 0.
+std::optional<Encoding> wide_without_mark(std::string_view text) {
+  constexpr std::size_t kLooked = 8;
+  if (text.size() < kLooked) return std::nullopt;
+  bool little = true, big = true;
+  for (std::size_t i = 0; i < kLooked; ++i) {
+    little = little && (text[i] == '\0') == (i % 2 == 1);
+    big = big && (text[i] == '\0') == (i % 2 == 0);
+  }
+  if (little) return Encoding::Utf16Le;
+  return big ? std::optional(Encoding::Utf16Be) : std::nullopt;
+}
+
 void append_utf8(std::uint32_t code, std::vector<char>& out) {
   const auto put = [&out](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (code < 0x80) {
@@ -145,6 +158,11 @@ Status TextSource::State::start() {
   } else if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     encoding = text[0] == '\xFF' ? Encoding::Utf16Le : Encoding::Utf16Be;
     wide.assign(buffer.begin() + 2, buffer.begin() + static_cast<std::ptrdiff_t>(end));
+    end = 0;
+    decode_wide();
+  } else if (const auto guess = wide_without_mark(text)) {
+    encoding = *guess;
+    wide.assign(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(end));
     end = 0;
     decode_wide();
   }

@@ -24,14 +24,21 @@ inline int fuzz_importer(Result<RawProfile> (*import)(TextSource&), const std::u
     if (profile.error().message.empty()) std::abort();  // an error says what is wrong
     return 0;
   }
-  const auto run = evaluate(*profile, {});
+  EvaluateOptions options;
+  options.launch_groups = true;
+  const auto run = evaluate(*profile, options);
   if (!run) return 0;
   if (run->kernels.size() != profile->kernels.size()) std::abort();
   for (const KernelRecord& kernel : run->kernels) {
     if (kernel.launches < 0) std::abort();
     if (kernel.zero_ai() && kernel.flops->base() != 0.0) std::abort();
     if (kernel.flops && std::isnan(kernel.flops->base())) std::abort();
+    std::int64_t launches = 0;
+    for (const KernelRecord& group : kernel.groups) launches += group.launches;
+    if (!kernel.groups.empty() && launches != kernel.launches) std::abort();
   }
+  const auto nothing = subtract(*profile, *profile);  // a run without itself
+  if (nothing && !nothing->kernels.empty()) std::abort();
   return 0;
 }
 

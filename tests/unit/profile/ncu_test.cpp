@@ -191,6 +191,32 @@ TEST(Tensor, InstructionsAreWorthWhatTheirShapeIs) {
   EXPECT_FALSE(flops("my_own_kernel")) << "compute capability 8.0, shape unknown";
 }
 
+TEST(NcuWide, WithoutARowOfUnitsBaseUnitsAreAssumedAndSaid) {
+  const RawProfile p = import(
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"dram__bytes.sum\",\"gpu__time_duration.sum\"\n"
+      "\"0\",\"7\",\"k\",\"4096\",\"1500\"\n");
+  EXPECT_DOUBLE_EQ(sum(p, 0, "dram__bytes.sum"), 4096.0);
+  EXPECT_DOUBLE_EQ(sum(p, 0, "gpu__time_duration.sum"), 1.5e-6);
+  ASSERT_EQ(p.notes.size(), 1U);
+  EXPECT_EQ(p.notes[0], "x.csv has no row of units; base units are assumed (byte, ns, hz)");
+}
+
+TEST(NcuLong, Latin1SpacesAndUtf16WithoutAMark) {
+  const std::string text = kLong + row(0, "k", "dram__bytes.sum", "byte",
+                                       "12\xA0"
+                                       "345\xA0"
+                                       "678");
+  EXPECT_DOUBLE_EQ(sum(import(text), 0, "dram__bytes.sum"), 12345678.0);
+  const std::string ascii = kLong + row(0, "k", "dram__bytes.sum", "byte", "12,345,678");
+  std::string little, big;
+  for (const char c : ascii) {
+    little += {c, '\0'};
+    big += {'\0', c};
+  }
+  EXPECT_DOUBLE_EQ(sum(import(little), 0, "dram__bytes.sum"), 12345678.0);
+  EXPECT_DOUBLE_EQ(sum(import(big), 0, "dram__bytes.sum"), 12345678.0);
+}
+
 TEST(NcuText, SectionsAsPrinted) {
   const RawProfile p = import(
       "==PROF== Connected to process 1\n"

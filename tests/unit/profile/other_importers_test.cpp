@@ -73,6 +73,33 @@ TEST(Nvprof, MetricsAndSummaryOfOneLog) {
   EXPECT_NEAR(k.flops->base() / k.bytes[2]->base(), 13.16, 0.005);
 }
 
+TEST(Nvprof, TracesWithAndWithoutMetrics) {
+  // Two launches of 700 and 800 us; one of their counters overflowed.
+  const RawProfile times = import(
+      "==9== Profiling result:\n"
+      "\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\","
+      "\"Block Z\",\"Device\",\"Name\"\n"
+      "ms,us,,,,,,,,\n"
+      "1.5,700,8,4,1,256,1,1,\"Tesla P100-PCIE-16GB (0)\",\"gemm(int) [12]\"\n"
+      "2.5,800,8,4,1,256,1,1,\"Tesla P100-PCIE-16GB (0)\",\"gemm(int) [14]\"\n");
+  ASSERT_EQ(times.kernels.size(), 1U);
+  EXPECT_EQ(times.kernels[0].name, "gemm(int)");
+  EXPECT_EQ(times.kernels[0].grid, (Dim3{8, 4, 1}));
+  EXPECT_EQ(times.device.name, "Tesla P100-PCIE-16GB");
+  EXPECT_DOUBLE_EQ(only(times).time->base(), 1500e-6);
+  const RawProfile metrics = import(
+      "==9== Profiling result:\n"
+      "\"Device\",\"Context\",\"Stream\",\"Kernel\",\"flop_count_sp\",\"l2_read_transactions\"\n"
+      "\"\",\"\",\"\",\"\",\"\",\"\"\n"
+      "\"Tesla P100-PCIE-16GB (0)\",\"1\",\"7\",\"gemm(int) [12]\",100,5\n"
+      "\"Tesla P100-PCIE-16GB (0)\",\"1\",\"7\",\"gemm(int) [14]\",<OVERFLOW>,6\n");
+  const Column* flops = metrics.kernels.at(0).find("flop_count_sp");
+  ASSERT_NE(flops, nullptr);
+  EXPECT_DOUBLE_EQ(flops->sum(), 100.0);
+  EXPECT_EQ(flops->missing, 1);
+  EXPECT_GT(affinity(times, metrics), 0.9);  // exports of one run
+}
+
 TEST(Nvprof, IndentedText) {
   const RawProfile p = import(
       "==1== NVPROF is profiling process 1\n"
