@@ -139,8 +139,8 @@ class Sweep {
       ROOFTILE_CHECK(report(plan_.cases[i], fraction(i), left));
       ROOFTILE_TRY(Measured sample, measure(device_, plan_.cases[i], plan_, ranks_));
       measured_ += 1;
-      result_.samples.push_back(std::move(sample.own));
-      if (is_parallel()) result_.simultaneous.push_back(std::move(sample.slowest));
+      result_.samples.push_back(sample.own);
+      if (is_parallel()) result_.simultaneous.push_back(sample.slowest);
       ROOFTILE_CHECK(writer_.save(result_.samples, false));
     }
     ROOFTILE_CHECK(look_again());

@@ -57,11 +57,9 @@ Status Catalog::overlay(const std::string& folder) {
 }
 
 void Catalog::add(std::string relative_name, std::string content) {
-  entries_.insert_or_assign(std::move(relative_name),
-                            Entry{.path = {},
-                                  .embedded = {},
-                                  .owned = std::move(content),
-                                  .layer = overlays_});
+  entries_.insert_or_assign(
+      std::move(relative_name),
+      Entry{.path = {}, .embedded = {}, .owned = std::move(content), .layer = overlays_});
 }
 
 std::vector<std::string> Catalog::list(std::string_view prefix) const {

@@ -33,8 +33,8 @@ struct GpuEntry {
   int layer = 0;  ///< of the catalogue
 };
 
-/// All files below gpus/, by name only; a file whose head cannot be read has its stem as id. A user's
-/// file hides the built-in one of the same id, whatever the files are called.
+/// All files below gpus/, by name only; a file whose head cannot be read has its stem as id. A
+/// user's file hides the built-in one of the same id, whatever the files are called.
 std::vector<GpuEntry> gpu_entries(const Catalog& catalog);
 
 /// All GPUs of the catalogue, by vendor, then year, then id; the first bad file is the error.

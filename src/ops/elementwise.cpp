@@ -64,7 +64,7 @@ Operands default_operands(Function function) {
 
 namespace {
 
-KernelWork pointwise(const Precision& precision, std::string op, const Shape& shape,
+KernelWork pointwise(const Precision& precision, std::string_view op, const Shape& shape,
                      std::int64_t read, KernelClass kind = KernelClass::Pointwise) {
   return vector_kernel(precision, {.op = op,
                                    .kind = kind,
@@ -116,7 +116,7 @@ void Elementwise::forward(const LowerContext& context, KernelList& kernels) cons
   std::string op(name_of(function));
   if (operands == Operands::Scalar) op += 'u';
   const std::int64_t extra = operands == Operands::Binary ? (second == 0 ? n : second) : 0;
-  kernels.push_back(pointwise(context.precision, std::move(op), shape, n + extra));
+  kernels.push_back(pointwise(context.precision, op, shape, n + extra));
 }
 
 void Elementwise::backward(const LowerContext& context, KernelList& kernels) const {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -26,7 +28,8 @@ std::string AccuracyTable::to_text(int width) const {
   for (const std::string& title : titles) {
     columns.push_back({.title = title,
                        .align = columns.empty() ? Align::Left : Align::Right,
-                       .shrink = columns.empty()});
+                       .shrink = columns.empty(),
+                       .optional = std::count(details.begin(), details.end(), title) > 0});
   }
   Table table(std::move(columns));
   for (const std::vector<std::string>& row : rows) table.add(row);

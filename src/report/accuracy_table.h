@@ -21,6 +21,7 @@ std::string accuracy_heading(std::string_view predictor, bool left_out);
 struct AccuracyTable {
   std::vector<std::string> titles;
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> details{};  ///< titles that a narrow text does without
 
   [[nodiscard]] std::string to_text(int width) const;
   [[nodiscard]] std::string to_markdown() const;

@@ -35,7 +35,8 @@ std::vector<std::string> cells(const LabelSummary& s) {
 AccuracyTable table_of(const LabelEvaluation& evaluation) {
   AccuracyTable table{.titles = {"group", "rows", "error %", "p90 %", "worst %", "bias %",
                                  "inside %", "NeuSight %", "roofline %", "bound %"},
-                      .rows = {}};
+                      .rows = {},
+                      .details = {"p90 %", "roofline %"}};
   for (const LabelSummary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
 }

@@ -12,7 +12,8 @@ namespace {
 constexpr double kLogFullTile = 14;  // log2(128 * 128)
 
 double ceil_div(std::int64_t a, std::int64_t b) {
-  return static_cast<double>((a + b - 1) / b);
+  const std::int64_t parts = (a + b - 1) / b;
+  return static_cast<double>(parts);
 }
 
 /// (a^2.5 + b^2.5)^0.4
@@ -39,7 +40,7 @@ namespace {
 /// The grid of a cut: everything but its memory traffic.
 struct Grid {
   GemmCandidate cut;
-  double columns, rows, tiles;
+  double columns = 0, rows = 0, tiles = 0;
 };
 
 Grid grid_of(const GemmProblem& problem, const Chip& chip, GemmTile tile, std::int64_t split_k) {
