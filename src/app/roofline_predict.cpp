@@ -65,6 +65,7 @@ struct Sum {
     if (ms(op.latency_ms) > longest) {
       longest = ms(op.latency_ms);
       total.limiter = op.limiter;
+      total.rate = op.rate;
     }
     shapes.insert(op.shape);
   }

@@ -87,7 +87,7 @@ void add_roofline(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"none", "nersc"}))
       ->capture_default_str();
   command->add_option("--top", options->top, "kernels in the text report")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_output_options(*command, options->output, {"text", "json", "csv", "svg", "html"});
   command->footer(

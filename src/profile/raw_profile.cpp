@@ -236,7 +236,10 @@ Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
                              kernel.launch_list.begin() + std::min(listed, dropped));
   }
   for (KernelSeries& kernel : rest.kernels) {
-    std::erase_if(kernel.columns, [](const Column& column) { return column.values.empty(); });
+    const auto emptied =
+        std::erase_if(kernel.columns, [](const Column& column) { return column.values.empty(); });
+    // Rows count what has no counters; the counters of this kernel are all gone.
+    if (emptied > 0 && kernel.columns.empty()) kernel.rows = 0;
   }
   std::erase_if(rest.kernels, [](const KernelSeries& kernel) { return kernel.launches() == 0; });
   return rest;

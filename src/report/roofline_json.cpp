@@ -90,6 +90,7 @@ ordered_json prediction_json(const Chart& chart, const roofline::Prediction& pre
   }
   json["gflops"] = chart_gflops(chart, predicted.flops / predicted.time);
   json["limiter"] = predicted.limiter;
+  json["rate"] = predicted.rate;
   return json;
 }
 

@@ -62,7 +62,8 @@ std::vector<roofline::ComputeRoof> drawn_compute_roofs(const Chart& chart) {
   for (const roofline::ComputeRoof& roof : chart.roofs.compute) {
     const bool any = std::any_of(chart.points.begin(), chart.points.end(), [&](const Point& point) {
       const auto it = point.record.flops_by.find(roof.key);
-      return it != point.record.flops_by.end() && it->second.base() > 0.0;
+      const bool measured = it != point.record.flops_by.end() && it->second.base() > 0.0;
+      return measured || (point.predicted && point.predicted->rate == name_of(roof.key));
     });
     if (any) used.push_back(roof);
   }
@@ -123,6 +124,55 @@ std::string roofs_svg(const Chart& chart, const PlotFrame& frame,
   return svg;
 }
 
+std::string number_svg(double right, double y, std::size_t number) {
+  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" font-weight="bold" stroke="white" )"
+                     R"(stroke-width="3" paint-order="stroke">{}</text>)"
+                     "\n",
+                     right + 2, y + 4, number);
+}
+
+bool has_predictions(const Chart& chart) {
+  return std::any_of(chart.points.begin(), chart.points.end(),
+                     [](const Point& point) { return point.predicted.has_value(); });
+}
+
+/// Expected intensity of a level and expected rate, where there is a prediction.
+struct Expected {
+  double intensity, gflops;
+};
+std::optional<Expected> expected(const Point& point, std::size_t level) {
+  if (!point.predicted || !(point.predicted->time.base() > 0.0) ||
+      !(point.predicted->bytes[level].base() > 0.0) || !(point.predicted->flops.base() > 0.0)) {
+    return std::nullopt;
+  }
+  const roofline::Prediction& p = *point.predicted;
+  return Expected{(p.flops / p.bytes[level]).base(), (p.flops / p.time).base() / 1e9};
+}
+
+std::string predictions_svg(const Chart& chart, const PlotFrame& frame) {
+  const double largest = largest_share(chart);
+  std::string svg;
+  for (const Point& point : chart.points) {
+    for (std::size_t level = 0; level < 3; ++level) {
+      const auto at = expected(point, level);
+      if (!at) continue;
+      svg += marker_svg(
+          {.mark = kMarks[level],
+           .x = frame.x.place(at->intensity),
+           .y = frame.y.place(at->gflops),
+           .size = size_of(point, largest),
+           .style = fmt::format(R"(fill="none" stroke="{}" stroke-width="1.4" )"
+                                R"(stroke-dasharray="3 2")",
+                                kLevelColors[level].value),
+           .title = fmt::format(
+               "{}\n{}, predicted: {}, {} instead of {}", point.record.name,
+               kLevelColors[level].name, point.predicted->shape, format_time(point.predicted->time),
+               point.record.time ? format_time(*point.record.time) : "an unknown time")});
+    }
+  }
+  return svg;
+}
+
 /// Longest first, so that small markers lie on top.
 std::string points_svg(const Chart& chart, const PlotFrame& frame) {
   const double largest = largest_share(chart);
@@ -147,20 +197,16 @@ std::string points_svg(const Chart& chart, const PlotFrame& frame) {
                          .title = hover(chart, point, kLevelColors[level].name)});
       right = std::max(right, x + size / 2);
     }
-    if (number <= kListed && right > 0) {
-      numbers += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" font-weight="bold" stroke="white" )"
-                             R"(stroke-width="3" paint-order="stroke">{}</text>)"
-                             "\n",
-                             right + 2, y + 4, number);
-    }
+    if (number <= kListed && right > 0) numbers += number_svg(right, y, number);
   }
   return svg + numbers;
 }
 
-std::string legend_svg(std::string_view note) {
+/// What the markers of the levels from `first` on look like.
+std::string legend_svg(std::size_t first, std::string_view note) {
   std::string svg;
   double x = kLeft;
-  for (std::size_t level = 0; level < 3; ++level) {
+  for (std::size_t level = first; level < 3; ++level) {
     svg += marker_svg({.mark = kMarks[level],
                        .x = x + 6,
                        .y = 58,
@@ -190,7 +236,8 @@ std::string list_svg(const Chart& chart) {
         kLeft - 8, kLeft, 640.0, 660.0, y, i + 1, markup_escaped(shorten(point.short_name, 76)),
         markup_escaped(point.record.name), point.time_fraction * 100,
         point.fraction_of_roof
-            ? fmt::format("{:.1f} % of {}", *point.fraction_of_roof * 100, limiter_name(point))
+            ? fmt::format("{:.1f} % of {}{}", *point.fraction_of_roof * 100, limiter_name(point),
+                          point.record.flops_complete ? "" : ", FLOPs incomplete")
         : point.record.zero_ai() ? "no FLOPs"
                                  : "");
   }
@@ -206,7 +253,12 @@ std::string list_svg(const Chart& chart) {
   return svg;
 }
 
-std::string picture(const Chart& chart, const std::string& plot, std::string_view note) {
+struct Picture {
+  std::string plot, note;
+  std::size_t first_level = 0;  ///< of the legend
+};
+
+std::string picture_svg(const Chart& chart, const Picture& picture) {
   const std::size_t rows =
       std::min(chart.points.size(), kListed) + (chart.points.size() > kListed ? 1 : 0);
   std::string svg = open_svg(kWidth, kListTop + kListRow * static_cast<double>(rows), chart.title);
@@ -216,24 +268,28 @@ std::string picture(const Chart& chart, const std::string& plot, std::string_vie
   svg += fmt::format(R"(<text x="16" y="28" font-size="16" font-weight="bold">{}</text>)"
                      "\n",
                      markup_escaped(shorten(chart.title + roofs, 84)));
-  return svg + legend_svg(note) + plot + list_svg(chart) + "</svg>\n";
+  return svg + legend_svg(picture.first_level, picture.note) + picture.plot + list_svg(chart) +
+         "</svg>\n";
 }
 
 std::string time_plot(const Chart& chart, std::size_t level) {
   struct Pair {
     const Point* point;
+    std::size_t number;
     double ideal_x, ideal_y, stretch;
   };
   std::vector<Pair> pairs;
   LogRange xs, ys;
+  std::size_t number = 0;
   for (const Point& point : chart.points) {
+    ++number;
     const auto& bytes = point.terms.level[level];
     const auto& time = point.record.time;
     const bool none = point.record.zero_ai();
     if (!bytes || !time || !(bytes->base() > 0.0) || (!point.terms.compute && !none)) continue;
     const double x = to_ms(*bytes), y = none ? 0.0 : to_ms(*point.terms.compute);
     const double stretch = to_ms(*time) / std::max(x, y);
-    pairs.push_back({&point, x, y, stretch});
+    pairs.push_back({&point, number, x, y, stretch});
     for (const double scale : {1.0, stretch}) {
       xs.include(x * scale);
       ys.include(y * scale);
@@ -252,7 +308,7 @@ std::string time_plot(const Chart& chart, std::size_t level) {
   const double floor = frame.y.value(kBottom - 5);  // kernels without FLOPs
   const double largest = largest_share(chart);
   const std::string_view color = kLevelColors[level].value;
-  std::string marks;
+  std::string marks, numbers;
   for (const Pair& pair : pairs) {
     const double y1 = std::max(pair.ideal_y, floor),
                  y2 = std::max(pair.ideal_y * pair.stretch, floor);
@@ -272,8 +328,13 @@ std::string time_plot(const Chart& chart, std::size_t level) {
                     .size = size_of(*pair.point, largest),
                     .style = fmt::format(R"(fill="{}" fill-opacity="0.8" stroke="white")", color),
                     .title = hover(chart, *pair.point, kLevelColors[level].name)});
+    if (pair.number <= kListed) {
+      const double right =
+          frame.x.place(pair.ideal_x * pair.stretch) + size_of(*pair.point, largest) / 2;
+      numbers += number_svg(right, frame.y.place(y2), pair.number);
+    }
   }
-  return svg + marks;
+  return svg + marks + numbers;
 }
 
 }  // namespace
@@ -288,6 +349,14 @@ std::string roofline_to_svg(const Chart& chart) {
       if (intensity) xs.include(intensity->base());
     }
   }
+  for (const Point& point : chart.points) {
+    for (std::size_t level = 0; level < 3; ++level) {
+      const auto at = expected(point, level);
+      if (!at) continue;
+      xs.include(at->intensity);
+      ys.include(at->gflops);
+    }
+  }
   for (const FlatRoof& roof : compute) {
     ys.include(roof.rate.base() / 1e9);
     for (const auto& memory : chart.roofs.memory)
@@ -297,14 +366,19 @@ std::string roofline_to_svg(const Chart& chart) {
                         .y = ys.axis(kBottom, kTop),
                         .x_title = "arithmetic intensity, FLOP/byte",
                         .y_title = "GFLOP/s"};
-  return picture(chart,
-                 frame_svg(frame) + roofs_svg(chart, frame, compute) + points_svg(chart, frame),
-                 "one marker per kernel and level; area: time; numbers: list below");
+  std::string note = "one marker per kernel and level; area: time; numbers: list below";
+  if (has_predictions(chart)) note += "; dashed: predicted";
+  return picture_svg(chart, {.plot = frame_svg(frame) + roofs_svg(chart, frame, compute) +
+                                     points_svg(chart, frame) + predictions_svg(chart, frame),
+                             .note = note});
 }
 
 std::string roofline_times_to_svg(const Chart& chart) {
-  return picture(chart, time_plot(chart, 2),
-                 "hollow: needed at the roofs; solid: what the measured time allows");
+  const bool on_edge = std::any_of(chart.points.begin(), chart.points.end(),
+                                   [](const Point& point) { return point.record.zero_ai(); });
+  std::string note = "hollow: needed at the roofs; solid: what the measured time allows";
+  if (on_edge) note += "; on the lower edge: no FLOPs";
+  return picture_svg(chart, {.plot = time_plot(chart, 2), .note = note, .first_level = 2});
 }
 
 }  // namespace rooftile::report

@@ -37,6 +37,7 @@ struct Prediction {
   Flops flops;
   std::array<Bytes, 3> bytes;  ///< indexed by hardware::MemoryLevel
   std::string limiter;
+  std::string rate;  ///< the compute roof that it is expected to run under: "tf32_tensor"
 };
 
 struct Point {

@@ -24,7 +24,8 @@ export interface Filter {
 /** Precisions that some kernel uses; all of them when no kernel says. */
 export function usedPrecisions(roofline: Roofline): string[] {
   const all = Object.keys(roofline.ceilings.compute);
-  const used = all.filter((p) => roofline.kernels.some((k) => (k.flops_by[p] ?? 0) > 0));
+  const used = all.filter((p) =>
+    roofline.kernels.some((k) => (k.flops_by[p] ?? 0) > 0 || k.predicted?.rate === p));
   return used.length > 0 ? used : all;
 }
 

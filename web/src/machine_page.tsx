@@ -14,7 +14,8 @@ import { Table } from './table';
 import { theme, type Theme } from './theme';
 import type { Curve, Machine, PageData } from './types';
 
-const SHAPES = ['circle', 'triangle', 'diamond', 'rect', 'pin', 'arrow'];
+// The second round through the colours is hollow.
+const SHAPES = ['circle', 'triangle', 'diamond', 'rect', 'emptyCircle', 'emptyTriangle', 'emptyDiamond', 'emptyRect'];
 
 interface Plot {
   curves: Curve[];
@@ -54,7 +55,7 @@ function option(plot: Plot, colors: Theme, narrow: boolean): Option {
       data: curve.points,
       z: 3,
       symbol: SHAPES[i % SHAPES.length],
-      symbolSize: 6,
+      symbolSize: 7,
       lineStyle: { width: 1.6 },
       color: colors.line[i % colors.line.length],
     })),

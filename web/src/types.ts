@@ -19,6 +19,7 @@ export interface Predicted {
   intensity: ByLevel;
   gflops: number;
   limiter: string;
+  rate: string;
 }
 
 export interface Kernel {

@@ -67,5 +67,18 @@ TEST(LaunchGroups, ASubtractedRunTakesItsLaunchesAlong) {
   EXPECT_EQ(rest->kernels[0].launch_list[0].ordinal, 2);
 }
 
+TEST(Subtract, ARunWithoutItselfIsEmpty) {
+  // The process of the second row is another one, so two launches share the counters of one.
+  const std::string head =
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n";
+  const auto profile = import_text(head + "\"0\",\"\",\"k\",\"dram__bytes.sum\",\"byte\",\"1\"\n" +
+                                       "\"0\",\"7\",\"k\",\"lts__t_bytes.sum\",\"byte\",\"2\"\n",
+                                   "x.csv");
+  ASSERT_TRUE(profile);
+  const auto nothing = subtract(*profile, *profile);
+  ASSERT_TRUE(nothing);
+  EXPECT_TRUE(nothing->kernels.empty());
+}
+
 }  // namespace
 }  // namespace rooftile::profile
