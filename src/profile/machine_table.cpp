@@ -108,15 +108,25 @@ void sysinfo_row(const LineFields& header, const LineFields& row, RawProfile& pr
 
 enum class Table : std::uint8_t { None, Bench, Peaks, Sysinfo };
 
-Table table_of(std::string_view line) {
-  if (header_delimiter(line, "HBMBw")) return Table::Bench;
-  if (header_delimiter(line, "peak_flops") && header_delimiter(line, "peak_bandwidth")) {
-    return Table::Peaks;
+struct Recognised {
+  Table table = Table::None;
+  char delimiter = ',';
+};
+
+/// The columns that tell a table must be there with one delimiter.
+Recognised table_of(std::string_view line) {
+  const auto has = [line](std::string_view first, std::string_view second) {
+    const auto delimiter = header_delimiter(line, first);
+    return delimiter && delimiter == header_delimiter(line, second) ? delimiter : std::nullopt;
+  };
+  if (const auto delimiter = has("HBMBw", "HBMBw")) return {Table::Bench, *delimiter};
+  if (const auto delimiter = has("peak_flops", "peak_bandwidth")) {
+    return {Table::Peaks, *delimiter};
   }
-  if (header_delimiter(line, "workload_name") && header_delimiter(line, "rocm_version")) {
-    return Table::Sysinfo;
+  if (const auto delimiter = has("workload_name", "rocm_version")) {
+    return {Table::Sysinfo, *delimiter};
   }
-  return Table::None;
+  return {};
 }
 
 }  // namespace
@@ -124,7 +134,7 @@ Table table_of(std::string_view line) {
 bool recognises_machine_table(std::string_view head) {
   std::string_view line = head.substr(0, head.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
-  return table_of(line) != Table::None;
+  return table_of(line).table != Table::None;
 }
 
 Result<RawProfile> import_machine_table(TextSource& source) {
@@ -134,15 +144,15 @@ Result<RawProfile> import_machine_table(TextSource& source) {
   std::string_view line;
   ROOFTILE_TRY(const bool any, source.next_line(line));
   const std::string header_line(any ? line : std::string_view());
-  const Table table = table_of(header_line);
+  const auto [table, delimiter] = table_of(header_line);
   LineFields header, row;
-  header.split(header_line, ',');
+  header.split(header_line, delimiter);
   bool done = false;
   while (true) {
     ROOFTILE_TRY(const bool more, source.next_line(line));
     if (!more) break;
     if (trim(line).empty() || done) continue;
-    if (!row.split(line, ',') || row.size() < header.size()) {
+    if (!row.split(line, delimiter) || row.size() < header.size()) {
       return bad_input(source.where(), fmt::format("the row has {} fields, the header has {}",
                                                    row.size(), header.size()));
     }

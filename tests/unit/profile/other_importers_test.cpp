@@ -261,6 +261,16 @@ TEST(MachineFiles, BenchTableSysinfoPeaksAndErt) {
   EXPECT_EQ(json.roofs[2].rate->dtype, DType::Fp32);
 }
 
+TEST(MachineFiles, TablesHaveOneDelimiter) {
+  const RawProfile semicolons = import("label;peak_flops;peak_bandwidth\nmeasured;15e12;9e11\n");
+  ASSERT_EQ(semicolons.roofs.size(), 2U);
+  EXPECT_DOUBLE_EQ(semicolons.roofs[0].value, 15e12);
+  // Two delimiters in one header are no header.
+  EXPECT_NE(failure("w,peak_flops,;peak_bandwidth\nred,154e06,590e9\n")
+                .find("this is not a profiler export that is known here"),
+            std::string::npos);
+}
+
 TEST(Errors, OfEveryFormat) {
   EXPECT_EQ(failure("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\""),
             "error: x: the JSON of this trace is damaged near byte 40\n"
