@@ -11,6 +11,7 @@
 #include <span>
 
 #include "fit/fit_forms.h"
+#include "fit/neighbours.h"
 #include "fit/rules.h"
 #include "fit/task_pool.h"
 #include "hardware/load.h"
@@ -37,6 +38,7 @@ std::string vendor_of(std::string_view key) {
 struct Part {
   std::string task;  ///< name of the fit; folds that do not change the rows share it
   Samples samples;
+  Samples remembered;  ///< of products: rows of the table of neighbours
 };
 
 /// One predictor in the making: everything, or all but one GPU.
@@ -112,6 +114,7 @@ class Fitter {
         };
         if (is(kGemmClasses)) {
           const GemmPlan plan = gemm_plan(vendor, name);
+          part.remembered = thin(part.samples, plan.neighbours, options_.seed);
           part.samples = thin(part.samples, plan.rows, options_.seed);
           add(part.task, part.samples.size(),
               [this, &fold, &part, plan] { return fit_gemm(data(fold, part), plan); });
@@ -177,6 +180,8 @@ class Fitter {
       const GemmPlan plan = gemm_plan(vendor, name);
       GemmModel model;
       apply_gemm(*x, plan, model);
+      if (plan.neighbours > 0)  // timed one by one from a host, as rows are
+        model.parameters.floor = shortest_call(part.samples).value_or(model.parameters.floor);
       model.plateau.measured = plateaus(*x, plan, data(fold, part));
       const Units units = name == "linear"         ? Units::DenseFp32
                           : name == "bmm"          ? Units::BatchedFp32
@@ -185,6 +190,9 @@ class Fitter {
       set_plateau_rule(dataset_, plan, units, device.gemm ? &device.gemm->plateau : nullptr,
                        fold.weights, model.plateau);
       if (plan.named_tiles) set_named_tiles(dataset_, part.samples, model);
+      const FitData rows{.dataset = dataset_, .weights = fold.weights, .samples = part.remembered};
+      model.neighbours = measured_neighbours(rows, model);
+      model.neighbours.foreign = plan.foreign_neighbours;
       auto& slot = name == "linear"         ? device.gemm
                    : name == "bmm"          ? device.bmm
                    : name == "linear_16bit" ? device.gemm_16bit
@@ -200,6 +208,8 @@ class Fitter {
       if (x == nullptr) continue;
       RowModel model = row_plan(vendor, name);
       apply_rows(*x, model);
+      const auto floor = shortest_call(classes.find(name)->second.samples);
+      if (floor) model.parameters.floor = *floor;
       (name == "softmax" ? device.softmax : device.norm) = model;
     }
     for (const std::string_view name : kAttentionClasses) {

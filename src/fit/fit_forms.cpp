@@ -106,7 +106,10 @@ GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
     plan.kappa_prior = 1.2;
     return plan;
   }
+  plan.neighbours = 1100;
   if (vendor == "amd") {
+    plan.foreign_neighbours = 0.75;
+    plan.rows = 2500;  // all: a part of these erratic rows gives another level every time
     start.parameters.host = 1e-5, start.parameters.floor = 3e-5;
     start.parameters.miss_width = 1.0;
     plan.free_misses = true;

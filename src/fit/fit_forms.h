@@ -17,11 +17,13 @@ namespace rooftile::fit {
 /// What is fixed about a GEMM class before it is fitted.
 struct GemmPlan {
   latency::learned::GemmModel start;
-  bool named_tiles = false;  ///< fit with the tile that the launched kernel names
-  bool free_misses = false;  ///< fit miss_mid and miss_width too
-  std::size_t rows = 600;    ///< per GPU and campaign
-  double kappa_prior = 1.1;  ///< kappa of a family that nobody measured
-  double prior_weight = 2;   ///< in GPUs
+  bool named_tiles = false;       ///< fit with the tile that the launched kernel names
+  bool free_misses = false;       ///< fit miss_mid and miss_width too
+  std::size_t rows = 600;         ///< per GPU and campaign
+  double kappa_prior = 1.1;       ///< kappa of a family that nobody measured
+  double prior_weight = 2;        ///< in GPUs
+  std::size_t neighbours = 0;     ///< rows to remember, per GPU and campaign
+  double foreign_neighbours = 0;  ///< what a measured shape says about another instruction set
 };
 /// `vendor` is "nvidia" or "amd", `name` a class.
 GemmPlan gemm_plan(std::string_view vendor, std::string_view name);

@@ -174,20 +174,34 @@ void set_named_tiles(const Dataset& dataset, const Samples& samples, GemmModel& 
   }
 }
 
+std::optional<double> shortest_call(const Samples& samples) {
+  constexpr double kSmall = 4e5;  // bytes
+  // Hosts differ by a factor of two: a slow one says less about others than a fast one does.
+  constexpr double kShare = 0.25;
+  std::vector<double> times;
+  for (const Sample* s : samples) {
+    if (s->work.bytes().base() < kSmall) times.push_back(s->measured);
+  }
+  if (times.empty()) return std::nullopt;
+  return quantile(std::move(times), kShare);
+}
+
 PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor) {
   PointwiseModel model;
-  std::map<std::string, std::vector<double>> shortest;
+  std::map<std::string, Samples> by_op;
   std::vector<double> overheads;
   for (const Sample* s : data.samples) {
     const double bytes = s->work.bytes().base();
-    if (bytes < 4e5) shortest[s->work.op].push_back(s->measured);
+    by_op[s->work.op].push_back(s);
     if (bytes > 2e7 && bytes < 2e8 && !is_power(*s)) {
       const hardware::GpuSpec& gpu = data.dataset.machines[s->gpu].gpu;
       overheads.push_back(s->measured - stream_seconds(data.dataset, *s) /
                                             streaming_fraction(gpu, data.weights.streaming));
     }
   }
-  for (const auto& [op, values] : shortest) model.floor[op] = median(values);
+  for (const auto& [op, samples] : by_op) {
+    if (const auto floor = shortest_call(samples)) model.floor[op] = *floor;
+  }
   if (!overheads.empty()) model.host = std::clamp(median(overheads), 4e-6, 30e-6);
   if (vendor == "amd") {
     // ROCm's pow is arithmetic-bound: 385 FLOP per element on both GPUs measured.
@@ -204,9 +218,11 @@ ConvModel fit_conv(const FitData& data) {
     const auto job = *latency::bind(s->work, machine);  // checked when read
     overheads[s->gpu].push_back(s->measured - conv_seconds(job, machine));
   }
-  std::vector<double> medians;
-  for (const auto& [gpu, values] : overheads) medians.push_back(median(values));
-  return {.host = std::clamp(median(medians), 0.0, 1e-3)};
+  // The overhead of the campaign grows with the row number, at a pace that differs from host to
+  // host: the lower quartile is nearer to a fresh one than the median.
+  std::vector<double> quartiles;
+  for (auto& [gpu, values] : overheads) quartiles.push_back(quantile(std::move(values), 0.25));
+  return {.host = std::clamp(median(quartiles), 0.0, 1e-3)};
 }
 
 TrivialLine fit_trivial(const Dataset& dataset, const Samples& samples) {

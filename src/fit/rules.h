@@ -32,6 +32,9 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
 void set_named_tiles(const Dataset& dataset, const Samples& samples,
                      latency::learned::GemmModel& model);
 
+/// What a call costs at least in an operator benchmark, from its small rows; nothing without any.
+std::optional<double> shortest_call(const Samples& samples);
+
 latency::learned::PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor);
 latency::learned::ConvModel fit_conv(const FitData& data);
 latency::learned::TrivialLine fit_trivial(const Dataset& dataset, const Samples& samples);

@@ -2,6 +2,7 @@
 #include "fit/selection.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 
@@ -55,7 +56,8 @@ Samples thin(const Samples& samples, std::size_t rows, std::uint64_t seed) {
       groups.gpu_campaign.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const Sample& s = *samples[i];
-    const std::uint64_t key = mix(seed ^ mix(s.line ^ (std::uint64_t{s.file} << 32U)));
+    // Not the number of the file: the order in which files are named must not matter.
+    const std::uint64_t key = mix(seed ^ mix(s.line ^ std::bit_cast<std::uint64_t>(s.measured)));
     ranked[groups.of[i]].emplace_back(key, i);
   }
   std::vector<std::size_t> kept;
@@ -70,11 +72,16 @@ Samples thin(const Samples& samples, std::size_t rows, std::uint64_t seed) {
   return result;
 }
 
-double median(std::vector<double> values) {
+double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+double median(std::vector<double> values) {
+  return quantile(std::move(values), 0.5);
 }
 
 std::vector<Disagreement> disagreements(const Dataset& dataset, const Samples& samples) {

@@ -37,6 +37,8 @@ struct Disagreement {
 std::vector<Disagreement> disagreements(const Dataset& dataset, const Samples& samples);
 Samples without_disagreements(const Dataset& dataset, const Samples& samples);
 
+/// The value below which `share` of them lie, in [0, 1); 0 for none.
+double quantile(std::vector<double> values, double share);
 double median(std::vector<double> values);
 
 }  // namespace rooftile::fit

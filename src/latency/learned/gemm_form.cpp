@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace rooftile::latency::learned {
 
@@ -136,21 +137,40 @@ GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel&
   return best;
 }
 
+namespace {
+
+/// Geometric mean over the instruction sets that `counts` names; the cut is that of the fastest.
+template <typename Counts>
+std::optional<GemmTime> mean_time(const GemmProblem& problem, const Chip& chip,
+                                  const GemmModel& model, double plateau, const Counts& counts) {
+  std::optional<GemmTime> fastest;
+  double logs = 0;
+  double count = 0;
+  for (const auto& [isa, tiles] : model.tiles_of) {
+    if (!counts(isa)) continue;
+    const GemmTime time = best_cut(problem, chip, model, tiles, plateau);
+    if (!fastest || time.seconds < fastest->seconds) fastest = time;
+    logs += std::log(time.seconds), count += 1;
+  }
+  if (fastest) fastest->seconds = std::exp(logs / count);
+  return fastest;
+}
+
+}  // namespace
+
 GemmTime gemm_time(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
                    const hardware::GpuSpec& gpu, const Weights& weights, double plateau) {
-  if (model.tiles_of.empty()) return best_cut(problem, chip, model, model.tiles, plateau);
   if (const auto own = model.tiles_of.find(gpu.isa); own != model.tiles_of.end())
     return best_cut(problem, chip, model, own->second, plateau);
-  const GemmTime any = best_cut(problem, chip, model, model.tiles, plateau);
   const std::string_view family = kernel_family(gpu, weights);
-  for (const auto& [isa, tiles] : model.tiles_of) {
+  const auto kin = [&](const std::string& isa) {
     const auto it = weights.families.find(isa);
-    if (it == weights.families.end() || it->second != family) continue;
-    GemmTime kin = best_cut(problem, chip, model, tiles, plateau);
-    kin.seconds = std::sqrt(kin.seconds * any.seconds);
-    return kin;
-  }
-  return any;
+    return it != weights.families.end() && it->second == family;
+  };
+  if (const auto time = mean_time(problem, chip, model, plateau, kin)) return *time;
+  const auto any = [](const std::string&) { return true; };
+  if (const auto time = mean_time(problem, chip, model, plateau, any)) return *time;
+  return best_cut(problem, chip, model, model.tiles, plateau);
 }
 
 }  // namespace rooftile::latency::learned

@@ -61,8 +61,9 @@ struct GemmTime {
 GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
                   std::span<const GemmTile> tiles, double plateau);
 
-/// GPU time of the product. An instruction set whose tiles nobody has seen may use those of its
-/// family or any tile: the geometric mean of the two.
+/// GPU time of the product. Where tiles are known by instruction set, one that nobody has seen runs
+/// those of its family, else the geometric mean over all: the fastest of all is what no library
+/// reaches.
 GemmTime gemm_time(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
                    const hardware::GpuSpec& gpu, const Weights& weights, double plateau);
 

@@ -81,7 +81,8 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
   const double level = plateau_of(q, model->plateau);
   const GemmTime time =
       gemm_time(gemm_problem(q.job.work, shape), q.chip, *model, q.machine.gpu, q.weights, level);
-  return FormTime{.seconds = time.seconds,
+  const double correction = neighbour_correction(model->neighbours, q.machine.gpu.isa, shape);
+  return FormTime{.seconds = time.seconds * std::exp(correction),
                   .host = model->parameters.host,
                   .floor = model->parameters.floor,
                   .nearest_class = nearest,

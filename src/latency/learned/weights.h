@@ -16,6 +16,7 @@
 
 #include "core/catalog.h"
 #include "core/result.h"
+#include "latency/learned/neighbours.h"
 
 namespace rooftile::latency::learned {
 
@@ -58,6 +59,7 @@ struct GemmModel {
   ByName<std::vector<GemmTile>> tiles_of;  ///< by instruction set, where it was seen
   std::vector<std::int64_t> split_k{1};
   Plateau plateau;
+  Neighbours neighbours;
 };
 
 struct PointwiseModel {

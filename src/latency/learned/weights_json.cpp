@@ -29,9 +29,13 @@ void fields(Io& io, Plateau& p) {
   io("energy", p.energy), io("power_share", p.power_share);
 }
 template <typename Io>
+void fields(Io& io, Neighbours& n) {
+  io("foreign", n.foreign), io("of", n.of);
+}
+template <typename Io>
 void fields(Io& io, GemmModel& m) {
   io("parameters", m.parameters), io("tiles", m.tiles), io("tiles_of", m.tiles_of);
-  io("split_k", m.split_k), io("plateau", m.plateau);
+  io("split_k", m.split_k), io("plateau", m.plateau), io("neighbours", m.neighbours);
 }
 template <typename Io>
 void fields(Io& io, PointwiseModel& m) {
@@ -109,6 +113,9 @@ class Writer {
     for (const GemmTile& tile : tiles) list.push_back({tile.along_n, tile.along_m});
     return list;
   }
+  static ordered_json json_of(const std::vector<Neighbour>& list) {
+    return encode_neighbours(list);
+  }
   template <typename T>
   static ordered_json json_of(ByName<T>& map) {
     ordered_json object = ordered_json::object();
@@ -175,6 +182,13 @@ class Reader {
     tile = {static_cast<std::int64_t>(sides[0]), static_cast<std::int64_t>(sides[1])};
     return {};
   }
+  static Status read(const JsonView& view, std::vector<Neighbour>& value) {
+    ROOFTILE_TRY(const auto text, view.string());
+    auto list = decode_neighbours(text);
+    if (!list) return view.error("is no sorted list of shapes and residuals");
+    value = std::move(*list);
+    return {};
+  }
   template <typename T>
   static Status read(const JsonView& view, std::vector<T>& value) {
     ROOFTILE_TRY(const auto elements, view.elements());
@@ -202,8 +216,9 @@ class Reader {
 };
 
 constexpr std::string_view kFormat =
-    "rooftile weights 1: gemm(tile x split-k, wave, p-norm 2.5, l2 miss) pointwise rows conv "
-    "attention";
+    "rooftile weights 2: gemm(tile x split-k, wave, p-norm 2.5, l2 miss, neighbours) pointwise "
+    "rows "
+    "conv attention";
 
 Status check(const Weights& weights, const std::string& file) {
   const auto positive = [](const GemmModel& m) {

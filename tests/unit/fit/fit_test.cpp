@@ -13,6 +13,7 @@
 #include "fit/evaluate.h"
 #include "fit/inspect.h"
 #include "fit/least_squares.h"
+#include "fit/rules.h"
 
 namespace rooftile::fit {
 namespace {
@@ -32,8 +33,9 @@ class FitFiles : public ::testing::Test {
     return (folder / name).string();
   }
 
-  /// Products on three GPUs whose time is 2 m n k / peak * 1.2 + 30 us.
-  std::string products() const {
+  /// Products on three GPUs whose time is 2 m n k / peak * 1.2 + 30 us; the first GPU takes twice
+  /// as long for one n.
+  std::string products(int slow_n = 0) const {
     std::string text = "op,device,set,latency_ms,b,m,n,k\n";
     const std::pair<const char*, double> gpus[] = {{"Tesla V100-PCIE-32GB", 14.13e12},
                                                    {"NVIDIA A100-PCIE-40GB", 19.5e12},
@@ -41,7 +43,8 @@ class FitFiles : public ::testing::Test {
     for (const auto& [device, peak] : gpus) {
       for (int i = 0; i < 60; ++i) {
         const int m = 256 + 128 * (i % 12), n = 512 + 256 * (i % 7), k = 256 + 320 * (i % 5);
-        const double ms = 2.0 * m * n * k / peak * 1.2e3 + 0.03;
+        const double slow = n == slow_n && peak == gpus[0].second ? 2 : 1;
+        const double ms = slow * 2.0 * m * n * k / peak * 1.2e3 + 0.03;
         text += fmt::format("linear,{},train,{:.6f},1,{},{},{}\n", device, ms, m, n, k);
       }
     }
@@ -180,6 +183,69 @@ TEST_F(FitFiles, LeftOutGpusOfAKnownLawArePredicted) {
   ASSERT_NE(linear, evaluation.summary.end());
   // The law has no tiles and waves, the form has: it must still come close.
   EXPECT_LT(linear->mean_error, 0.2);
+}
+
+TEST_F(FitFiles, RemembersWhatTheFormMisses) {
+  // Products as above, but V100 takes twice as long wherever n = 512: no form knows that.
+  const auto dataset = read(products(512));
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  const auto fits = fit(*dataset, catalog, {});
+  ASSERT_TRUE(fits) << to_string(fits.error());
+  const auto& neighbours = fits->all->models.at("nvidia").gemm->neighbours;
+  const auto correction = [&](const char* isa, std::int64_t n) {
+    return neighbour_correction(neighbours, isa, {.batch = 1, .m = 1152, .n = n, .k = 896});
+  };
+  // log 2 = 0.69, of which the form takes a part: products with n = 512 are short. The next n is
+  // 768.
+  EXPECT_GT(correction("7.0", 512), 0.3);
+  EXPECT_LT(std::fabs(correction("7.0", 2048)), 0.1);
+  EXPECT_LT(std::fabs(correction("8.0", 512)), 0.15);
+  EXPECT_EQ(correction("9.0", 512), 0.0);
+  // Nothing of a left-out GPU remains.
+  EXPECT_FALSE(fits->without[0].models.at("nvidia").gemm->neighbours.of.contains("7.0"));
+}
+
+TEST_F(FitFiles, TheOrderOfFilesDoesNotMatter) {
+  const std::string a = products();
+  const std::string b = write("bmm.csv",
+                              "op,device,set,latency_ms,b,m,n,k\n"
+                              "bmm,Tesla T4,train,0.3,8,256,256,256\n");
+  const std::vector<std::string> forward{a, b};
+  const std::vector<std::string> backward{b, a};
+  const auto first = read_datasets(forward, catalog);
+  const auto second = read_datasets(backward, catalog);
+  ASSERT_TRUE(first && second);
+  const auto of = [](const Dataset& dataset) {
+    std::vector<std::uint64_t> lines;
+    for (const Sample* s : thin(of_class(samples_without(dataset, std::nullopt), "linear"), 7, 1))
+      lines.push_back(s->line);
+    return lines;
+  };
+  EXPECT_EQ(of(*first), of(*second));
+  EXPECT_EQ(of(*first).size(), 21U);  // 7 of each GPU
+}
+
+TEST(Selection, QuantilesOfAList) {
+  EXPECT_EQ(quantile({4, 1, 3, 2}, 0.25), 2);  // one of four lies below
+  EXPECT_EQ(quantile({4, 1, 3, 2}, 0.0), 1);
+  EXPECT_EQ(median({5, 1, 3}), 3);
+  EXPECT_EQ(quantile({}, 0.25), 0);
+}
+
+TEST_F(FitFiles, TheShortestCallIsThatOfAFastHost) {
+  // 64 x 64 FP32 values are 48 KB with both inputs; 4096 x 4096 are 201 MB and no call overhead.
+  const auto dataset = read(write("elementwise.csv",
+                                  "op,device,set,latency_ms,b,h\n"
+                                  "add,Tesla T4,train,0.03,64,64\n"
+                                  "add,Tesla T4,train,0.02,64,64\n"
+                                  "add,Tesla T4,train,0.09,64,64\n"
+                                  "add,Tesla T4,train,0.08,64,64\n"
+                                  "add,Tesla T4,train,0.001,4096,4096\n"));
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  const auto floor = shortest_call(samples_without(*dataset, std::nullopt));
+  ASSERT_TRUE(floor);
+  EXPECT_NEAR(*floor, 0.03e-3, 1e-12);
+  EXPECT_FALSE(shortest_call({}));
 }
 
 TEST_F(FitFiles, InspectionFindsImpossibleRowsAndRepetitions) {

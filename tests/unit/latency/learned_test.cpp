@@ -10,6 +10,7 @@
 #include "latency/learned/chip.h"
 #include "latency/learned/classes.h"
 #include "latency/learned/gemm_form.h"
+#include "latency/learned/neighbours.h"
 #include "latency/learned/row_form.h"
 #include "ops/any_op.h"
 
@@ -115,6 +116,78 @@ TEST(RowForm, LongRowsPayLatency) {
   EXPECT_NEAR(row_seconds(g, model.parameters), 40e-6, 1e-9);
 }
 
+TEST(GemmForm, AnInstructionSetNobodySawRunsTheTilesOfItsFamily) {
+  // 1280 x 64 x 1024 on 100 SMs: one wave with any tile. 128 x 128 takes 3.2768e-7 * 1024 =
+  // 3.3554e-4 s, 64 x 64 a quarter of it; memory is negligible (join below 1.0001).
+  GemmModel model;
+  model.parameters = plain();
+  model.tiles = {{64, 64}};
+  model.tiles_of = {{"7.0", {{64, 64}}}, {"8.0", {{128, 128}}}};
+  Weights weights;
+  weights.families = {{"7.0", "volta"}, {"8.0", "ampere"}, {"9.0", "ampere"}};
+  hardware::GpuSpec gpu;
+  const auto seconds = [&](const char* isa) {
+    gpu.isa = isa;
+    return gemm_time(product(1280, 64, 1024), chip(), model, gpu, weights, 1.0).seconds;
+  };
+  const double large = 2.0 * 128 * 128 * 100 / 10e12 * 1024;
+  EXPECT_NEAR(seconds("8.0") / large, 1.0, 1e-3);
+  EXPECT_NEAR(seconds("7.0") / large, 0.25, 1e-3);
+  EXPECT_NEAR(seconds("9.0") / large, 1.0, 1e-3);
+  // No family: the geometric mean of 1 and 1/4.
+  EXPECT_NEAR(seconds("3.0") / large, 0.5, 1e-3);
+}
+
+ops::GemmShape shape(std::int64_t batch, std::int64_t m) {
+  return {.batch = batch, .m = m, .n = 1024, .k = 64};
+}
+
+TEST(Neighbours, CountLessTheFartherTheyAre) {
+  Neighbours neighbours;
+  neighbours.of["8.0"] = {{.at = shape_point(shape(1, 1024)), .residual = 0.2F}};
+  // At the shape itself K = 1: 0.2 / 1.05.
+  EXPECT_NEAR(neighbour_correction(neighbours, "8.0", shape(1, 1024)), 0.2 / 1.05, 1e-6);
+  // log2(1448 / 1024) = 0.49985: K = (1 - 0.24985 / 0.5625)^2 = 0.30894;
+  // 0.2 * 0.30894 / 0.35894 = 0.17214.
+  EXPECT_NEAR(neighbour_correction(neighbours, "8.0", shape(1, 1448)), 0.17214, 1e-4);
+  // Two octaves of the batch are 0.6: K = (1 - 0.36 / 0.5625)^2 = 0.1296; 0.1443.
+  EXPECT_NEAR(neighbour_correction(neighbours, "8.0", shape(4, 1024)), 0.2 * 0.1296 / 0.1796, 1e-4);
+  // An octave of m is too far.
+  EXPECT_EQ(neighbour_correction(neighbours, "8.0", shape(1, 2048)), 0.0);
+}
+
+TEST(Neighbours, OtherInstructionSetsCountByTheirShare) {
+  Neighbours neighbours;
+  neighbours.of["a"] = {{.at = shape_point(shape(1, 1024)), .residual = 0.2F}};
+  neighbours.of["b"] = {{.at = shape_point(shape(1, 1024)), .residual = -0.1F}};
+  EXPECT_EQ(neighbour_correction(neighbours, "c", shape(1, 1024)), 0.0);
+  neighbours.foreign = 0.5;
+  // Half of the mean of 0.2 / 1.05 and -0.1 / 1.05.
+  EXPECT_NEAR(neighbour_correction(neighbours, "c", shape(1, 1024)), 0.025 / 1.05, 1e-6);
+  EXPECT_NEAR(neighbour_correction(neighbours, "b", shape(1, 1024)), -0.1 / 1.05, 1e-6);
+  EXPECT_EQ(neighbour_correction(neighbours, "c", shape(1, 8)), 0.0);
+}
+
+TEST(Neighbours, ReadWhatTheyWrote) {
+  const std::vector<Neighbour> list{{.at = {10.25F, 0, 6, 2.5F}, .residual = -1},
+                                    {.at = {3, 16, 22.75F, 0}, .residual = 0.123F}};
+  const std::string text = encode_neighbours(list);
+  EXPECT_EQ(text.size(), 12U);
+  const auto read = decode_neighbours(text);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 2U);
+  // Ascending in m.
+  EXPECT_EQ((*read)[0].at, list[1].at);
+  EXPECT_NEAR((*read)[0].residual, 0.123, 1e-6);
+  EXPECT_EQ((*read)[1].at, list[0].at);
+  EXPECT_NEAR((*read)[1].residual, -1, 1e-6);
+  EXPECT_EQ(encode_neighbours(*read), text);
+  EXPECT_TRUE(decode_neighbours("")->empty());
+  EXPECT_FALSE(decode_neighbours(text.substr(1)));                      // a part of an entry
+  EXPECT_FALSE(decode_neighbours("!!!! !"));                            // no digit
+  EXPECT_FALSE(decode_neighbours(text.substr(6) + text.substr(0, 6)));  // not ascending
+}
+
 class Shipped : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -150,6 +223,18 @@ TEST_F(Shipped, RoundTripsThroughJson) {
   const auto again = parse_weights(text, "x.json");
   ASSERT_TRUE(again) << to_string(again.error());
   EXPECT_EQ(to_json(*again), text);
+}
+
+TEST_F(Shipped, RefusesBrokenNeighbours) {
+  std::string text = to_json(weights);
+  const std::string key = "\"8.0\": \"";
+  const std::size_t at = text.find(key, text.find("\"neighbours\""));
+  ASSERT_NE(at, std::string::npos);
+  text.erase(at + key.size(), 1);
+  const auto refused = parse_weights(text, "x.json");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().where.find("/neighbours/of/8.0"), std::string::npos)
+      << refused.error().where;
 }
 
 TEST_F(Shipped, RefusesWeightsOfOtherFeatures) {
