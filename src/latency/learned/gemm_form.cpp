@@ -169,8 +169,9 @@ GemmTime gemm_time(const GemmProblem& problem, const Chip& chip, const GemmModel
   };
   if (const auto time = mean_time(problem, chip, model, plateau, kin)) return *time;
   const auto any = [](const std::string&) { return true; };
-  if (const auto time = mean_time(problem, chip, model, plateau, any)) return *time;
-  return best_cut(problem, chip, model, model.tiles, plateau);
+  GemmTime best = best_cut(problem, chip, model, model.tiles, plateau);
+  if (const auto time = mean_time(problem, chip, model, plateau, any)) best.seconds = time->seconds;
+  return best;
 }
 
 }  // namespace rooftile::latency::learned

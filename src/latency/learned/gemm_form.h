@@ -62,8 +62,8 @@ GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel&
                   std::span<const GemmTile> tiles, double plateau);
 
 /// GPU time of the product. Where tiles are known by instruction set, one that nobody has seen runs
-/// those of its family, else the geometric mean over all: the fastest of all is what no library
-/// reaches.
+/// those of its family. Without a family the time is the geometric mean over all (the fastest of
+/// all is what no library reaches) and the cut the fastest.
 GemmTime gemm_time(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
                    const hardware::GpuSpec& gpu, const Weights& weights, double plateau);
 
