@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 4> kGemmClasses{"linear", "bmm", "linear_
 constexpr std::array<std::string_view, 2> kRowClasses{"softmax", "layernorm"};
 constexpr std::array<std::string_view, 2> kAttentionClasses{"prefill", "decode"};
 constexpr std::size_t kEnoughRows = 50;
-constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 200;
+constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 1000;
 
 /// "vendor" or "vendor/isa": whose samples a model is fitted to.
 std::string vendor_of(std::string_view key) {
