@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "core/integer.h"
 #include "core/text.h"
 
 namespace rooftile::app {
@@ -68,7 +69,7 @@ struct MeasuredLaunch {
 enum class Verdict : std::uint8_t { Contradicts, Unknown, Agrees };
 
 std::int64_t tiles(std::int64_t rows, std::int64_t columns, const TileName& tile) {
-  return ((rows + tile.m - 1) / tile.m) * ((columns + tile.n - 1) / tile.n);
+  return ceil_div(rows, tile.m) * ceil_div(columns, tile.n);
 }
 
 /// Do the tiles of the output fill the grid? A factor above the batch is a split of k, which only
@@ -190,8 +191,8 @@ std::optional<ProductKind> product_kind(std::string_view kernel_name) {
   }
   if (has_any(name, {"wgrad"})) return ProductKind::ConvFilter;
   if (has_any(name, {"dgrad"})) return ProductKind::ConvData;
-  if (has_any(name, {"fprop", "implicit_gemm", "implicit_convolve", "scudnn", "winograd", "conv2d", "conv_",
-                     "convolution", "convolve"})) {
+  if (has_any(name, {"fprop", "implicit_gemm", "implicit_convolve", "scudnn", "winograd", "conv2d",
+                     "conv_", "convolution", "convolve"})) {
     return ProductKind::ConvForward;
   }
   if (has_any(name, {"gemm", "gemv", "cutlass"})) return ProductKind::Gemm;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "app/options.h"
+#include "core/integer.h"
 #include "core/text.h"
 #include "graph/import_model.h"
 #include "graph/lower.h"
@@ -103,8 +104,7 @@ latency::ConvCandidate implicit_kernel(const ops::ConvShape& conv, DType dtype,
   const ops::GemmShape gemm = traffic::gemm_of(conv);
   traffic::CtaTile tile = wanted.value_or(traffic::delta_tile(gemm.n));
   const auto ctas = [&] {
-    return static_cast<double>(gemm.batch * ((gemm.m + tile.m - 1) / tile.m) *
-                               ((gemm.n + tile.n - 1) / tile.n));
+    return static_cast<double>(gemm.batch * ceil_div(gemm.m, tile.m) * ceil_div(gemm.n, tile.n));
   };
   while (!wanted && tile.n > 32 && ctas() < g.sms / 2) tile.n /= 2;
   cut.tile_m = static_cast<double>(tile.m);

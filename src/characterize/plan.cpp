@@ -15,9 +15,9 @@ namespace rooftile::characterize {
 namespace {
 
 struct EffortSettings {
-  double sets_per_octave;  ///< density of the working sets of the sweep
-  double memory_factor;    ///< largest working set over the last cache
-  std::int64_t max_flops;  ///< largest FLOPs per element of the intensity sweep
+  double sets_per_octave = 0;  ///< density of the working sets of the sweep
+  double memory_factor = 0;    ///< largest working set over the last cache
+  std::int64_t max_flops = 0;  ///< largest FLOPs per element of the intensity sweep
   StoppingRule stopping;
   Seconds target_run, warm_up, second_look;
 };
@@ -82,13 +82,10 @@ bool wanted(const PlanOptions& options, const Capability& c) {
 /// Streaming patterns do not depend on the number format; they run in the widest wanted one.
 bool is_bandwidth_format(const Capability& c, const std::vector<Capability>& all,
                          const PlanOptions& options) {
-  for (const Capability& other : all) {
-    if (wanted(options, other) && other.pattern == c.pattern &&
-        size_of(other.dtype) > size_of(c.dtype)) {
-      return false;
-    }
-  }
-  return true;
+  return std::none_of(all.begin(), all.end(), [&](const Capability& other) {
+    return wanted(options, other) && other.pattern == c.pattern &&
+           size_of(other.dtype) > size_of(c.dtype);
+  });
 }
 
 void add_intensity_sweep(const Capability& c, Bytes cached, Bytes in_memory, std::int64_t max_flops,

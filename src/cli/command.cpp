@@ -18,7 +18,9 @@ namespace rooftile::cli {
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;  // the one thing a signal handler may touch
+// The one thing a signal handler may touch.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t interrupted = 0;
 
 void on_interrupt(int /*signal*/) {
   interrupted = 1;

@@ -83,7 +83,7 @@ void add_summary(const Dataset& dataset, Evaluation& evaluation) {
     name += "/" + dataset.machines[sample.gpu].gpu.id;
     groups[name].push_back(&c);
     const std::string& campaign = dataset.campaigns[sample.campaign];
-    if (!campaign.empty()) groups[name + "/" + campaign].push_back(&c);
+    if (!campaign.empty()) groups[fmt::format("{}/{}", name, campaign)].push_back(&c);
   }
   for (const auto& [name, cases] : groups) evaluation.summary.push_back(summarize(name, cases));
 }

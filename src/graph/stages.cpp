@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "core/integer.h"
+
 namespace rooftile::graph {
 
 namespace {
@@ -93,8 +95,7 @@ class Dealer {
     }
     if (stage.kv_cache && layers_.total > 0) {
       stage.kv_cache->layers =
-          std::min(stage.kv_cache->layers,
-                   (stage.kv_cache->layers * taken + layers_.total - 1) / layers_.total);
+          std::min(stage.kv_cache->layers, ceil_div(stage.kv_cache->layers * taken, layers_.total));
     }
     return stage;
   }

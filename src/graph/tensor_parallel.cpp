@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/integer.h"
+
 namespace rooftile::graph {
 
 namespace {
@@ -120,7 +122,7 @@ class BlockSplit {
                 .message = fmt::format("{} {} are not divisible by --tp {}", size, what, ways_),
                 .hint = fmt::format("choose a divisor of {}", size)};
     }
-    return (size + ways_ - 1) / ways_;
+    return ceil_div(size, ways_);
   }
 
   Shape part(const Shape& shape, std::size_t axis) {
@@ -147,7 +149,7 @@ class BlockSplit {
     }
     if (repeated_.contains(index_)) return {};
     // Logits are padded; everything else has to come out even.
-    op.out = op.out == vocabulary_ ? (op.out + ways_ - 1) / ways_ : part(op.out, "outputs");
+    op.out = op.out == vocabulary_ ? ceil_div(op.out, ways_) : part(op.out, "outputs");
     const std::string input = node.inputs.empty() ? std::string{} : node.inputs.front();
     if (node.input_gradient && node.differentiable && reduced_inputs_.insert(input).second) {
       node.reduced_gradient = rows * op.in;
@@ -188,7 +190,7 @@ class BlockSplit {
         op.shape.rank() == 4 ? op.shape[1] * op.shape[2] * op.shape[3] : 0;
     // A bias per head is split as the heads are; a mask that all heads share is not.
     if (per_sequence > 0 && op.second >= per_sequence) {
-      op.second = (op.second + ways_ - 1) / ways_;
+      op.second = ceil_div(op.second, ways_);
     }
     op.shape = part(op.shape, axis());
     return joint_;
@@ -228,14 +230,14 @@ class BlockSplit {
   // NOLINTNEXTLINE(readability-make-member-function-const)
   Placement place(Node& node, ops::Embedding& op) {
     if (op.entries != vocabulary_) return {};
-    op.entries = (op.entries + ways_ - 1) / ways_;
+    op.entries = ceil_div(op.entries, ways_);
     node.reduced_output = op.output().elements();  // GPUs without the entry add zeros
     return {};
   }
 
   Placement place(Node& node, ops::CrossEntropy& op) {
     if (joint_.whole()) return {};
-    op.classes = (op.classes + ways_ - 1) / ways_;
+    op.classes = ceil_div(op.classes, ways_);
     node.reduced_output = 3 * op.rows;  // maximum, sum and the logit of the target
     return {};
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/integer.h"
+
 namespace rooftile::ops {
 
 namespace {
@@ -32,7 +34,7 @@ std::int64_t touched(const Axis& a) {
   std::map<std::int64_t, std::int64_t> most;  // per residue
   for (std::int64_t tap = 0; tap < a.filter; ++tap) {
     const std::int64_t first = tap * a.dilation - a.pad;
-    const std::int64_t begin = first >= 0 ? 0 : (-first + a.stride - 1) / a.stride;
+    const std::int64_t begin = first >= 0 ? 0 : ceil_div(-first, a.stride);
     const std::int64_t end =
         first >= a.size ? 0 : std::min(a.outputs, (a.size - 1 - first) / a.stride + 1);
     const std::int64_t residue = ((first % a.stride) + a.stride) % a.stride;

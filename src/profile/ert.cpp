@@ -4,6 +4,8 @@
 // `try.NNN` are sweep points that characterize's ERT rule reduces to roofs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/json.h"
 #include "core/text.h"
 #include "profile/importer.h"
@@ -142,11 +144,9 @@ Result<RawProfile> import_lines(TextSource& source, RawProfile profile) {
 
 bool numbers_only(std::string_view line, std::size_t count) {
   const auto row = words(line);
-  if (row.size() != count) return false;
-  for (const std::string_view word : row) {
-    if (!parse_double(word)) return false;
-  }
-  return true;
+  return row.size() == count && std::all_of(row.begin(), row.end(), [](std::string_view word) {
+           return parse_double(word).has_value();
+         });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -158,95 +159,58 @@ void add_groups(const KernelSeries& kernel, std::string_view isa, const Evaluate
 struct PeakSource {
   std::optional<MemoryLevel> level;
   std::optional<RateKey> rate;
-  double factor;
+  double factor = 1;
   std::string_view peak, clock;
 };
 
-const std::vector<PeakSource>& peak_sources() {
-  static constexpr std::string_view kSm = "sm__cycles_elapsed.avg.per_second";
-  static const std::vector<PeakSource> kSources{
-      {MemoryLevel::Dram,
-       {},
-       1,
-       "dram__bytes.sum.peak_sustained",
-       "dram__cycles_elapsed.avg.per_second"},
-      {MemoryLevel::L2,
-       {},
-       1,
-       "lts__t_bytes.sum.peak_sustained",
-       "lts__cycles_elapsed.avg.per_second"},
-      {MemoryLevel::L1,
-       {},
-       1,
-       "l1tex__t_bytes.sum.peak_sustained",
-       "l1tex__cycles_elapsed.avg.per_second"},
-      {{},
-       RateKey{DType::Fp32, Pipe::Vector},
-       2,
-       "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Fp32, Pipe::Vector},
-       1,
-       "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
-       kSm},
-      {{},
-       RateKey{DType::Fp64, Pipe::Vector},
-       2,
-       "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Fp64, Pipe::Vector},
-       1,
-       "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
-       kSm},
-      {{},
-       RateKey{DType::Fp16, Pipe::Vector},
-       2,
-       "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Fp16, Pipe::Vector},
-       1,
-       "derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2",
-       kSm},
-      {{},
-       RateKey{DType::Fp16, Pipe::Tensor},
-       1,
-       "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Fp16, Pipe::Tensor},
-       1,
-       "sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Bf16, Pipe::Tensor},
-       1,
-       "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Bf16, Pipe::Tensor},
-       1,
-       "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Tf32, Pipe::Tensor},
-       1,
-       "sm__ops_path_tensor_src_tf32_dst_fp32_sparsity_off.sum.peak_sustained",
-       kSm},
-      {{},
-       RateKey{DType::Tf32, Pipe::Tensor},
-       1,
-       "sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained",
-       kSm},
-  };
-  return kSources;
+constexpr std::string_view kSmClock = "sm__cycles_elapsed.avg.per_second";
+
+constexpr PeakSource level_peak(MemoryLevel level, std::string_view peak, std::string_view clock) {
+  return {.level = level, .rate = {}, .factor = 1, .peak = peak, .clock = clock};
 }
+
+/// `factor` FLOPs for each of what the counter counts.
+constexpr PeakSource rate_peak(DType dtype, Pipe pipe, double factor, std::string_view peak) {
+  return {
+      .level = {}, .rate = RateKey{dtype, pipe}, .factor = factor, .peak = peak, .clock = kSmClock};
+}
+
+constexpr std::array<PeakSource, 15> kPeakSources{{
+    level_peak(MemoryLevel::Dram, "dram__bytes.sum.peak_sustained",
+               "dram__cycles_elapsed.avg.per_second"),
+    level_peak(MemoryLevel::L2, "lts__t_bytes.sum.peak_sustained",
+               "lts__cycles_elapsed.avg.per_second"),
+    level_peak(MemoryLevel::L1, "l1tex__t_bytes.sum.peak_sustained",
+               "l1tex__cycles_elapsed.avg.per_second"),
+    rate_peak(DType::Fp32, Pipe::Vector, 2,
+              "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"),
+    rate_peak(DType::Fp32, Pipe::Vector, 1,
+              "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2"),
+    rate_peak(DType::Fp64, Pipe::Vector, 2,
+              "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained"),
+    rate_peak(DType::Fp64, Pipe::Vector, 1,
+              "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2"),
+    rate_peak(DType::Fp16, Pipe::Vector, 2,
+              "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained"),
+    rate_peak(DType::Fp16, Pipe::Vector, 1,
+              "derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2"),
+    rate_peak(DType::Fp16, Pipe::Tensor, 1,
+              "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained"),
+    rate_peak(DType::Fp16, Pipe::Tensor, 1,
+              "sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained"),
+    rate_peak(DType::Bf16, Pipe::Tensor, 1,
+              "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained"),
+    rate_peak(DType::Bf16, Pipe::Tensor, 1,
+              "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained"),
+    rate_peak(DType::Tf32, Pipe::Tensor, 1,
+              "sm__ops_path_tensor_src_tf32_dst_fp32_sparsity_off.sum.peak_sustained"),
+    rate_peak(DType::Tf32, Pipe::Tensor, 1,
+              "sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained"),
+}};
 
 std::vector<ExportRoof> export_roofs(const RawProfile& profile) {
   std::vector<ExportRoof> roofs;
-  for (const PeakSource& source : peak_sources()) {
+  for (const PeakSource& source : kPeakSources) {
     const bool known = std::any_of(roofs.begin(), roofs.end(), [&](const ExportRoof& roof) {
       return roof.level == source.level && roof.rate == source.rate;
     });

@@ -51,7 +51,7 @@ constexpr std::array kOtherCounters{
 };
 
 const std::unordered_set<std::string_view>& used_counters() {
-  static const std::unordered_set<std::string_view> kUsed = [] {
+  static const std::unordered_set<std::string_view> all_used = [] {
     std::unordered_set<std::string_view> used(kOtherCounters.begin(), kOtherCounters.end());
     for (const Quantity quantity : kQuantities) {
       for (const Formula& formula : formulas(quantity)) {
@@ -60,7 +60,7 @@ const std::unordered_set<std::string_view>& used_counters() {
     }
     return used;
   }();
-  return kUsed;
+  return all_used;
 }
 
 }  // namespace
@@ -94,10 +94,10 @@ const Column* find_counter(const KernelSeries& kernel, std::string_view metric) 
 }
 
 bool isa_listed(std::string_view isa, std::string_view list) {
-  for (const std::string_view prefix : split(list, '|')) {
-    if (!prefix.empty() && isa.starts_with(prefix)) return true;
-  }
-  return false;
+  const auto prefixes = split(list, '|');
+  return std::any_of(prefixes.begin(), prefixes.end(), [isa](std::string_view prefix) {
+    return !prefix.empty() && isa.starts_with(prefix);
+  });
 }
 
 namespace {

@@ -109,8 +109,13 @@ bool NvprofImport::start_times(std::string_view line) {
   invocations_ = time_ ? fields_.find("Instances") : fields_.find("Calls");
   time_factor_ = 1e-9;
   units_pending_ = false;
-  if (!time_ && invocations_ && (time_ = fields_.find("Time"))) units_pending_ = true;
-  if (!time_ && (time_ = fields_.find("Duration")) && fields_.find("Grid X")) {
+  if (!time_ && invocations_) {
+    time_ = fields_.find("Time");
+    units_pending_ = time_.has_value();
+  }
+  const bool trace = !time_ && fields_.find("Duration") && fields_.find("Grid X");
+  if (trace) {
+    time_ = fields_.find("Duration");
     units_pending_ = true;
     invocations_.reset();
     for (std::size_t i = 0; i < 3; ++i) {
@@ -271,7 +276,8 @@ Result<RawProfile> NvprofImport::run() {
     ROOFTILE_TRY(const bool more, source_.next_line(line));
     if (!more) break;
     if (start_table(line)) continue;
-    if (trim(line).starts_with("Invocations") && line.find("Metric Name") != line.npos) {
+    if (trim(line).starts_with("Invocations") &&
+        line.find("Metric Name") != std::string_view::npos) {
       kind_ = Kind::Text;
       found_ = true;
     } else if (kind_ != Kind::None) {

@@ -8,15 +8,12 @@
 #include <cmath>
 #include <variant>
 
+#include "core/integer.h"
 #include "tile/occupancy.h"
 
 namespace rooftile::tile {
 
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 struct TileSize {
   std::int64_t m, n;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/integer.h"
 #include "traffic/conv_forms.h"
 
 namespace rooftile::traffic {
@@ -12,10 +13,6 @@ namespace {
 
 double real(std::int64_t value) {
   return static_cast<double>(value);
-}
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
 }
 
 /// Bytes of the two operands at one level, all groups together.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/integer.h"
 #include "tile/tile_plan.h"
 
 namespace rooftile::traffic {
@@ -188,7 +189,7 @@ void add_run(const GatherView& v, std::int64_t bytes, const LaneRun& run, const 
   }
   std::int64_t low = 0;
   std::int64_t high = length - 1;
-  if (x < 0) low = (-x + run.step - 1) / run.step;
+  if (x < 0) low = ceil_div(-x, run.step);
   if (x + high * run.step >= v.width) {
     if (x >= v.width) return;
     high = (v.width - 1 - x) / run.step;
@@ -327,7 +328,7 @@ CtaTile delta_tile(std::int64_t n) {
   CtaTile best;
   std::int64_t padded = (n + 127) / 128 * 128;
   for (const std::int64_t candidate : std::array<std::int64_t, 2>{64, 32}) {
-    const std::int64_t size = (n + candidate - 1) / candidate * candidate;
+    const std::int64_t size = ceil_div(n, candidate) * candidate;
     if (size < padded) {
       padded = size;
       best.n = candidate;

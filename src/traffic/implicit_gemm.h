@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/integer.h"
 #include "ops/kernel_work.h"
 
 namespace rooftile::traffic {
@@ -79,10 +80,10 @@ struct ImplicitGemm {
   std::int64_t element_bytes = 4;
   GatherView a, b;
   std::int64_t output_elements = 0;
-  [[nodiscard]] std::int64_t tiles_m() const { return (m + tile.m - 1) / tile.m; }
-  [[nodiscard]] std::int64_t tiles_n() const { return (n + tile.n - 1) / tile.n; }
+  [[nodiscard]] std::int64_t tiles_m() const { return ceil_div(m, tile.m); }
+  [[nodiscard]] std::int64_t tiles_n() const { return ceil_div(n, tile.n); }
   [[nodiscard]] std::int64_t ctas() const { return tiles_m() * tiles_n() * groups * split_k; }
-  [[nodiscard]] std::int64_t iterations() const { return (k + tile.k - 1) / tile.k; }
+  [[nodiscard]] std::int64_t iterations() const { return ceil_div(k, tile.k); }
   [[nodiscard]] std::int64_t iterations_per_split() const {
     return (iterations() + split_k - 1) / split_k;
   }

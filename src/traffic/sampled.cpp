@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/integer.h"
 #include "traffic/block_lru.h"
 
 namespace rooftile::traffic {
@@ -140,7 +141,7 @@ std::map<ClassKey, SlotClass> classify_slots(const ImplicitGemm& g, const CacheM
   const std::int64_t wave = machine.wave();
   std::vector<std::int64_t> a;
   std::vector<std::int64_t> b;
-  for (const std::int64_t w : spread((total + wave - 1) / wave, kSampledWaves)) {
+  for (const std::int64_t w : spread(ceil_div(total, wave), kSampledWaves)) {
     const std::int64_t first = w * wave;
     const std::int64_t count = std::min(wave, total - first);
     for (std::int64_t sm = 0; sm < std::min(count, machine.sm_count); ++sm) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "core/integer.h"
 #include "graph/import/families.h"
 #include "graph/import/transformer.h"
 
@@ -243,7 +244,7 @@ std::string add_experts(BlockBuilder& block, const T5Config& c, const TokenCount
                         const std::string& input) {
   const Shape hidden{t.batch, t.queries, c.width};
   const Shape scores{t.batch, t.queries, c.experts};
-  const std::int64_t share = (t.rows() + c.experts - 1) / c.experts;
+  const std::int64_t share = ceil_div(t.rows(), c.experts);
   const std::int64_t rows = std::min(t.batch * c.capacity, share);
   const Shape expert_rows{rows, c.width};
   std::string x = input;

@@ -6,16 +6,13 @@
 #include <limits>
 #include <optional>
 
+#include "core/integer.h"
+
 namespace rooftile::latency::learned {
 
 namespace {
 
 constexpr double kLogFullTile = 14;  // log2(128 * 128)
-
-double ceil_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t parts = (a + b - 1) / b;
-  return static_cast<double>(parts);
-}
 
 /// (a^2.5 + b^2.5)^0.4
 double join(double a, double b) {
@@ -49,8 +46,8 @@ Grid grid_of(const GemmProblem& problem, const Chip& chip, GemmTile tile, std::i
   const double area = static_cast<double>(tile.along_n) * static_cast<double>(tile.along_m);
   const auto split = static_cast<double>(split_k);
   Grid grid;
-  grid.columns = ceil_div(s.n, tile.along_n);
-  grid.rows = ceil_div(s.m, tile.along_m);
+  grid.columns = static_cast<double>(ceil_div(s.n, tile.along_n));
+  grid.rows = static_cast<double>(ceil_div(s.m, tile.along_m));
   grid.tiles = static_cast<double>(s.batch) * grid.columns * grid.rows;
   GemmCandidate& cut = grid.cut;
   cut.split = split_k > 1;

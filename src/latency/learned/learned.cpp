@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/integer.h"
 #include "latency/analytical.h"
 #include "latency/learned/chip.h"
 #include "latency/learned/classes.h"
@@ -64,7 +65,6 @@ std::pair<const GemmModel*, bool> gemm_model(const Question& q) {
 
 tile::TilePlan plan_of(const ops::GemmShape& shape, const GemmTime& time, const Question& q) {
   tile::TilePlan plan{.tile_m = time.tile.along_m, .tile_n = time.tile.along_n, .tile_k = 8};
-  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const std::int64_t rows = ceil_div(shape.m, plan.tile_m);
   const std::int64_t columns = ceil_div(shape.n, plan.tile_n);
   plan.split_k = time.split_k;

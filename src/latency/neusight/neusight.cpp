@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/integer.h"
 #include "latency/learned/classes.h"
 #include "latency/learned/learned.h"
 
@@ -16,10 +17,6 @@ namespace {
 
 // FLOP per element as published.
 constexpr double kSoftmaxFlop = 5, kNormFlop = 6, kVectorFlop = 1;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 double real(std::int64_t value) {
   return static_cast<double>(value);
