@@ -124,12 +124,19 @@ void set_time(report::LayerTraffic& layer, const latency::StreamTime& time) {
   layer.waves = time.ctas / time.concurrent;
 }
 
+/// Bytes loaded of both operands, and by the reduction of a split-K kernel.
+report::LevelBytes levels(const traffic::OperandTraffic& a, const traffic::OperandTraffic& b,
+                          double partial) {
+  return {
+      .l1 = a.l1 + b.l1 + partial, .l2 = a.l2 + b.l2 + partial, .dram = a.dram + b.dram + partial};
+}
+
 /// Counts the problem's reads with the sampled model, and with the simulator where asked.
 Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMachine& machine,
                    const Study& study, report::LayerTraffic& layer) {
   if (study.choices.model == Model::Exact) {
     const traffic::ReadTraffic t = traffic::sampled_traffic(problem, machine);
-    layer.read = {.l1 = t.a.l1 + t.b.l1, .l2 = t.a.l2 + t.b.l2, .dram = t.a.dram + t.b.dram};
+    layer.read = levels(t.a, t.b, t.partial_sums);
     layer.compulsory_read = t.compulsory_a + t.compulsory_b;
     layer.dram_written = t.dram_written;
   }
@@ -140,8 +147,10 @@ Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMac
                        "simulate a smaller batch, or leave out --simulate");
   }
   ROOFTILE_TRY(const auto t, traffic::simulate(problem, machine, study.progress));
+  const double output = static_cast<double>(problem.output_elements * problem.element_bytes);
+  // The simulator replays the operands' loads; the reduction's are known.
   layer.simulated =
-      report::LevelBytes{.l1 = t.a.l1 + t.b.l1, .l2 = t.a.l2 + t.b.l2, .dram = t.a.dram + t.b.dram};
+      levels(t.a, t.b, traffic::partial_sums(output, static_cast<double>(problem.split_k)));
   return {};
 }
 

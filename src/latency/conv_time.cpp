@@ -57,9 +57,16 @@ traffic::ClosedMachine closed_machine(const TimeMachine& g, const StreamTile& ti
           .l2_bytes = g.l2_size.base()};
 }
 
-/// Output bytes; split-K writes the partial sums, reads them and writes the result.
-double written_bytes(double output, double split) {
-  return split > 1 ? output * (split + 1) : output;
+/// The reduction of a split-K kernel loads the partial sums through all levels.
+ReadBytes with_partial_sums(const ReadBytes& read, double output, double split) {
+  const double partial = traffic::partial_sums(output, split);
+  return {.l1 = read.l1 + partial, .l2 = read.l2 + partial, .dram = read.dram + partial};
+}
+
+/// Output bytes that the time counts. The constants are fitted with the partial sums written and
+/// read, without the reduction's own output, which the reported bytes have.
+double timed_output(double output, double split) {
+  return split > 1 ? 2 * split * output : output;
 }
 
 StreamWork stream_work(const ops::GemmShape& gemm, double element) {
@@ -83,7 +90,7 @@ ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMach
   ConvCandidate out;
   out.read = traffic::closed_conv(c, dtype, cut_of(tile, split), closed_machine(g, tile, element));
   const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
-  out.written = written_bytes(output, split);
+  out.written = output + traffic::partial_sums(output, split);
   out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
   StreamWork work = stream_work(gemm, element);
   work.split = split;
@@ -96,8 +103,9 @@ ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMach
   out.flops /= skipped;
   work.l1 = out.read.l1 / skipped;
   work.l2 = out.read.l2 / skipped;
-  work.dram = out.read.dram + (split > 1 ? 2 * split * output : output);
+  work.dram = out.read.dram + timed_output(output, split);
   out.time = stream_time(g, work, tile, tuning);
+  out.read = with_partial_sums(out.read, output, split);
   return out;
 }
 
@@ -355,12 +363,14 @@ GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const Time
           traffic::closed_gemm(gemm, dtype, cut_of(tile, split), closed_machine(g, tile, element));
       work.l1 = read.l1;
       work.l2 = read.l2;
-      work.dram = read.dram + (split > 1 ? 2 * split * output : output);
+      work.dram = read.dram + timed_output(output, split);
       const StreamTime time =
           stream_time(g, work, tile, stream_tuning(g, g.constants.nonfused_extra));
       if (time.total() < least) {
         least = time.total();
-        best = {.time = time, .read = read, .written = written_bytes(output, split)};
+        best = {.time = time,
+                .read = with_partial_sums(read, output, split),
+                .written = output + traffic::partial_sums(output, split)};
       }
     }
     // Parts of k pay only while the grid leaves SMs idle.

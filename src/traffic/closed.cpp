@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/integer.h"
+#include "ops/norm.h"
 #include "traffic/conv_forms.h"
 
 namespace rooftile::traffic {
@@ -151,6 +152,10 @@ ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
 
 }  // namespace
 
+double partial_sums(double output, double split) {
+  return split > 1 ? output * split : 0;
+}
+
 // IFmap passes: once when it fits into L2, else once per column of CTAs, unless so few waves run
 // that several columns share a pass. Filters: once, unless the rows of a wave flush them out.
 GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandBytes bytes,
@@ -235,8 +240,10 @@ ReadBytes closed_rows(const ops::KernelWork& work, const ops::RowShape& shape,
                       const ClosedMachine& machine) {
   const double read = work.read.base();
   ReadBytes out{.l1 = read, .l2 = read, .dram = read};
-  const bool reduces =
-      work.kind == ops::KernelClass::Softmax || work.kind == ops::KernelClass::Norm;
+  // A batch norm reduces over the batch, not over a row: its passes are in its compulsory bytes
+  // already (ops/norm.cpp), and in inference it has no statistics to compute.
+  const bool reduces = work.kind == ops::KernelClass::Softmax ||
+                       (work.kind == ops::KernelClass::Norm && work.op != ops::BatchNorm::kName);
   // Rows up to 16 KiB live in the registers of a CTA (1024 threads x 4 values); longer ones are
   // read once for the statistics and once for the result.
   constexpr double kRegisterRow = 16 * 1024;

@@ -37,6 +37,11 @@ struct ClosedCut {
   std::int64_t split_k = 1;
 };
 
+/// Split-K: every part of k writes its partial sums of `output` bytes, and a reduction reads them
+/// and writes the result. These bytes are read, and written beside the output: 2 split + 1 outputs
+/// in all.
+double partial_sums(double output, double split);
+
 ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& cut,
                       const ClosedMachine& machine);
 ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& cut,

@@ -9,6 +9,7 @@
 
 #include "core/integer.h"
 #include "traffic/block_lru.h"
+#include "traffic/closed.h"
 
 namespace rooftile::traffic {
 
@@ -345,9 +346,9 @@ ReadTraffic sampled_traffic(const ImplicitGemm& g, const CacheMachine& machine) 
   model_dram(g, machine, t);
   t.a.dram = std::clamp(t.a.dram, std::min(t.compulsory_a, t.a.l2), t.a.l2);
   t.b.dram = std::clamp(t.b.dram, std::min(t.compulsory_b, t.b.l2), t.b.l2);
-  // Split-K writes every partial sum and reads them back in the reduction, which writes once more.
-  t.dram_written =
-      real(g.output_elements * g.element_bytes) * real(g.split_k > 1 ? g.split_k + 1 : 1);
+  const double output = real(g.output_elements * g.element_bytes);
+  t.partial_sums = partial_sums(output, real(g.split_k));
+  t.dram_written = output + t.partial_sums;
   return t;
 }
 

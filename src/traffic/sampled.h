@@ -23,7 +23,8 @@ namespace rooftile::traffic {
 struct ReadTraffic {
   OperandTraffic a, b;
   double compulsory_a = 0, compulsory_b = 0;  ///< bytes of the sectors touched at least once
-  double dram_written = 0;                    ///< output, and split-K partial sums
+  double partial_sums = 0;  ///< of split-K, read by its reduction; in neither operand
+  double dram_written = 0;  ///< output, and split-K partial sums
 };
 
 /// compulsory <= DRAM <= L2 <= L1 holds for each operand.

@@ -50,9 +50,8 @@ Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
                               .sms = std::max<std::int64_t>(1, gpu.sm.count),
                               .l2_bytes = gpu.l2.size.value_or(Bytes{}).base()};
   const ReadBytes read = read_bytes(work, plan, machine);
-  // Parts of k write partial sums, and a reduction reads them and writes the result.
   const Bytes partial =
-      plan.split_k > 1 ? work.written * static_cast<double>(plan.split_k) : Bytes{};
+      Bytes::from_base(partial_sums(work.written.base(), static_cast<double>(plan.split_k)));
   const Bytes l1 = max(Bytes::from_base(read.l1), work.read) + partial;
   const Bytes l2 = max(Bytes::from_base(read.l2), work.read) + partial;
   return {.l1 = l1 + work.written + partial,

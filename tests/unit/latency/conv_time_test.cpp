@@ -131,6 +131,22 @@ TEST(ConvCandidates, StridedGradientsSkipRows) {
   EXPECT_EQ(implicit_candidate(conv, DType::Fp32, v100, {}).flops, 2 * forward);
 }
 
+// Of 4 parts each writes 128 x 1152 partial sums, the reduction reads the 4 and writes 1: the same
+// closed forms, 4 outputs more read and 5 written.
+TEST(ConvCandidates, SplitKReadsItsPartialSums) {
+  ops::ConvShape conv = layer_3x3();
+  conv.pass = ops::ConvPass::FilterGradient;
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  const double output = 128.0 * 128 * 9 * 4;
+  const ConvCandidate one = implicit_candidate(conv, DType::Fp32, v100, {.split = 1});
+  const ConvCandidate four = implicit_candidate(conv, DType::Fp32, v100, {.split = 4});
+  EXPECT_DOUBLE_EQ(one.written, output);
+  EXPECT_DOUBLE_EQ(four.written, 5 * output);
+  EXPECT_DOUBLE_EQ(four.read.l1, one.read.l1 + 4 * output);
+  EXPECT_DOUBLE_EQ(four.read.l2, one.read.l2 + 4 * output);
+  EXPECT_DOUBLE_EQ(four.read.dram, one.read.dram + 4 * output);
+}
+
 // 64/32 + 64/32 - 1 = 3 times the constant against 0 for 128x128.
 TEST(ConvCandidates, SmallTilesOfFilterGradientsAreSlower) {
   ops::ConvShape conv = layer_3x3();

@@ -75,6 +75,27 @@ TEST(ClosedRows, LongSoftmaxRowsAreReadTwice) {
   EXPECT_EQ(read(64, 8192).base(), 2 * 64 * 8192 * 4);
 }
 
+// 64 x 64 x 112 x 112: a row (one image and channel) of 50176 bytes is above 16 KiB, but its 1, 2
+// and 4 passes are compulsory: nothing is added.
+TEST(ClosedRows, BatchNormReadsItsCompulsoryPassesOnly) {
+  const auto gpu = gpu_of("v100-pcie-32gb");
+  const double tensor = 64.0 * 64 * 112 * 112 * 4;
+  const double parameters = 4.0 * 64 * 4;
+  const auto check = [&](const ops::KernelWork& work, double passes) {
+    const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+    EXPECT_DOUBLE_EQ(t.dram_read.base(), passes * tensor + parameters) << passes;
+    EXPECT_DOUBLE_EQ((t.l1 - work.written).base(), passes * tensor + parameters) << passes;
+  };
+  ops::BatchNorm norm{.n = 64, .c = 64, .spatial = 112 * 112, .shape = {}};
+  norm.training = false;
+  check(forward(norm, DType::Fp32), 1);
+  norm.training = true;
+  check(forward(norm, DType::Fp32), 2);
+  ops::KernelList kernels;
+  norm.backward({.precision = ops::precision_of(DType::Fp32)}, kernels);
+  check(kernels.front(), 4);
+}
+
 // 1 x 8 heads, 1024 queries and keys of 64 values in FP16: K and V are 256 KiB per head; 8 blocks
 // of 128 queries read them 8 times, the output is written once.
 TEST(ClosedAttention, BlocksOfQueriesReadTheKeysAgain) {
