@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "app/options.h"
+#include "app/traffic_notes.h"
 #include "core/integer.h"
 #include "core/text.h"
 #include "graph/import_model.h"
@@ -54,6 +55,11 @@ Result<Choices> parse(const TrafficRequest& request) {
   Choices choices;
   ROOFTILE_TRY(choices.model, choose("--traffic-model", request.traffic_model, kModels));
   ROOFTILE_TRY(choices.order, choose("--order", request.order, kOrders));
+  if (choices.model != Model::Exact && choices.order != traffic::CtaOrder::Column) {
+    return usage_error(fmt::format("--order {} has no meaning with --traffic-model {}",
+                                   request.order, request.traffic_model),
+                       "these forms assume columns of CTAs; use --traffic-model exact");
+  }
   choices.simulate = request.simulate;
   if (request.tile == "auto") return choices;
   const auto parts = split(request.tile, 'x');
@@ -154,13 +160,28 @@ Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMac
   return {};
 }
 
+/// Every algorithm that applies, with the closed forms' bytes.
+std::vector<report::AlgorithmTraffic> algorithms_of(const ops::ConvShape& conv, DType dtype,
+                                                    const latency::TimeMachine& g) {
+  std::vector<report::AlgorithmTraffic> out;
+  for (const latency::ConvCandidate& c : latency::conv_candidates(conv, dtype, g, {})) {
+    out.push_back({.name = std::string(name_of(c.algorithm)),
+                   .flops = c.flops,
+                   .read = {.l1 = c.read.l1, .l2 = c.read.l2, .dram = c.read.dram},
+                   .dram_written = c.written,
+                   .latency_ms = (c.seconds() + latency::kLaunchSeconds) * 1e3,
+                   .bottleneck = std::string(name_of(c.time.bottleneck))});
+  }
+  return out;
+}
+
 Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
                  const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
   const latency::ConvCandidate kernel = implicit_kernel(conv, work.dtype, g, study.choices.tile);
-  const latency::ConvCandidate library = latency::conv_candidates(conv, work.dtype, g, {}).front();
   set_time(layer, kernel.time);
-  layer.algorithm = name_of(library.algorithm);
-  layer.algorithm_ms = (library.seconds() + latency::kLaunchSeconds) * 1e3;
+  layer.algorithms = algorithms_of(conv, work.dtype, g);
+  layer.algorithm = layer.algorithms.front().name;
+  layer.algorithm_ms = layer.algorithms.front().latency_ms;
   const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
   const traffic::CutOptions cut{.tile = {.m = static_cast<std::int64_t>(kernel.time.tile.m),
                                          .n = static_cast<std::int64_t>(kernel.time.tile.n),
@@ -172,6 +193,10 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
   if (study.choices.model == Model::Paper) {
     if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
       return unsupported(layer.name, "the paper's forms are for FP32 forward layers without groups",
+                         "use --traffic-model exact or closed");
+    }
+    if (conv.dilation_h != 1 || conv.dilation_w != 1) {
+      return unsupported(layer.name, "the paper's forms know no dilation",
                          "use --traffic-model exact or closed");
     }
     const traffic::PaperTraffic t = traffic::paper_traffic(conv, cut.tile);
@@ -213,6 +238,14 @@ void fill_vector(const ops::KernelWork& work, const latency::TimeMachine& g, con
   layer.waves = t.plan.waves();
 }
 
+std::string phase_of(const graph::LoweredKernel& kernel) {
+  if (const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape)) {
+    constexpr std::array<std::string_view, 3> kPasses{"forward", "dgrad", "wgrad"};
+    return std::string(kPasses[static_cast<std::size_t>(conv->pass)]);
+  }
+  return std::string(graph::name_of(kernel.phase));
+}
+
 Result<report::LayerTraffic> make_layer(const graph::LoweredKernel& kernel, const Study& study) {
   const ops::KernelWork& work = kernel.work;
   ROOFTILE_TRY(const auto job, latency::bind(work, study.machine));
@@ -221,13 +254,11 @@ Result<report::LayerTraffic> make_layer(const graph::LoweredKernel& kernel, cons
   report::LayerTraffic layer;
   layer.name = kernel.name;
   layer.op = work.op;
-  layer.phase = graph::name_of(kernel.phase);
+  layer.phase = phase_of(kernel);
   layer.count = kernel.count;
   layer.shape = ops::shape_text(work.shape);
   layer.dtype = name_of(work.dtype);
   if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
-    constexpr std::array<std::string_view, 3> kPasses{"forward", "dgrad", "wgrad"};
-    layer.phase = kPasses[static_cast<std::size_t>(conv->pass)];
     ROOFTILE_CHECK(fill_conv(work, *conv, g, study, layer));
   } else if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
     ROOFTILE_CHECK(fill_gemm(work, *gemm, g, study, layer));
@@ -283,11 +314,20 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
     if (index < i) {
       report.layers.push_back(report.layers[index]);
       report.layers.back().name = kernels[i].name;
+      report.layers.back().phase = phase_of(kernels[i]);
       report.layers.back().count = kernels[i].count;
       continue;
     }
     ROOFTILE_TRY(report::LayerTraffic layer, make_layer(kernels[i], study));
     report.layers.push_back(std::move(layer));
+  }
+  if (choices.model == Model::Paper) {
+    for (const report::LayerTraffic& layer : report.layers) {
+      if (auto note = paper_note(layer)) report.warnings.push_back(std::move(*note));
+    }
+  }
+  for (std::string& note : delta_notes(kernels, machine)) {
+    report.warnings.push_back(std::move(note));
   }
   if (!report.l2_ceiling) {
     report.warnings.push_back(machine.gpu.name +

@@ -50,7 +50,7 @@ Status run_traffic(TrafficOptions& options, bool one_layer, const Context& conte
   const Terminal screen = terminal();
   return emit(options.output,
               report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                               .width = std::max(screen.width, 140)}));
+                                               .width = std::max(screen.width, 160)}));
 }
 
 }  // namespace

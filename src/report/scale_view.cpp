@@ -144,6 +144,23 @@ ordered_json step_json(const ScaleStep& step) {
   return json;
 }
 
+std::string variant_csv(const ScaleStep& step, const std::string& target, const ScaleVariant& v,
+                        std::string_view kind) {
+  return fmt::format("{},{},{},{},{},{},{},{},,,\n", csv_field(step.name), target,
+                     csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.bottleneck, kind);
+}
+
+/// Rows of kind "balance": the factor of one resource beyond which nothing is gained.
+std::string balance_csv(const ScaleStep& step, const std::vector<BalanceRow>& rows,
+                        const std::string& layer) {
+  std::string text;
+  for (const BalanceRow& row : rows) {
+    text += fmt::format("{},,{} x{:g},,{},,,balance,{},,\n", csv_field(step.name), row.resource,
+                        row.factor, row.speedup, csv_field(layer));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string scale_to_text(const ScaleReport& report, const TextOptions& options) {
@@ -167,17 +184,23 @@ std::string scale_to_json(const ScaleReport& report) {
 }
 
 std::string scale_to_csv(const ScaleReport& report) {
-  std::string text = "step,target,factors,time_ms,speedup,cost,bottleneck\n";
-  const auto add = [&text](const ScaleStep& step, const std::string& target,
-                           const ScaleVariant& v) {
-    text += fmt::format("{},{},{},{},{},{},{}\n", csv_field(step.name), target,
-                        csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.bottleneck);
-  };
+  std::string text =
+      "step,target,factors,time_ms,speedup,cost,bottleneck,kind,layer,base_ms,base_bottleneck\n";
   for (const ScaleStep& step : report.steps) {
-    add(step, "", step.base);
-    for (const ScaleVariant& variant : step.variants) add(step, "", variant);
+    text += variant_csv(step, "", step.base, "base");
+    for (const ScaleVariant& variant : step.variants) {
+      text += variant_csv(step, "", variant, "variant");
+    }
     for (const auto& [target, variant] : step.balanced) {
-      if (variant) add(step, fmt::format("{:g}", target), *variant);
+      if (variant) text += variant_csv(step, fmt::format("{:g}", target), *variant, "optimum");
+    }
+    text += balance_csv(step, step.balance, "");
+    for (const ScaledLayer& layer : step.layers) {
+      text += fmt::format("{},,{},{},{},,{},layer,{},{},{}\n", csv_field(step.name),
+                          csv_field(factors_text(step.variants.front())), layer.time_ms,
+                          layer.base_ms / layer.time_ms, layer.bottleneck, csv_field(layer.name),
+                          layer.base_ms, layer.base_bottleneck);
+      text += balance_csv(step, layer.balance, layer.name);
     }
   }
   return text;

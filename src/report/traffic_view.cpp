@@ -33,6 +33,17 @@ ordered_json level_json(const LevelBytes& bytes) {
   return {{"l1", bytes.l1}, {"l2", bytes.l2}, {"dram", bytes.dram}};
 }
 
+ordered_json algorithm_json(const AlgorithmTraffic& algorithm) {
+  return {{"name", algorithm.name},
+          {"flops", algorithm.flops},
+          {"l1_bytes", algorithm.read.l1},
+          {"l2_bytes", algorithm.read.l2},
+          {"dram_read_bytes", algorithm.read.dram},
+          {"dram_write_bytes", algorithm.dram_written},
+          {"latency_ms", algorithm.latency_ms},
+          {"bottleneck", algorithm.bottleneck}};
+}
+
 ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) {
   const double dram = layer.read.dram + layer.dram_written;
   ordered_json json{{"name", layer.name},
@@ -66,6 +77,9 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
   if (!layer.algorithm.empty()) {
     json["algorithm"] = layer.algorithm;
     json["algorithm_ms"] = layer.algorithm_ms;
+    json["algorithms"] = ordered_json::array();
+    for (const AlgorithmTraffic& a : layer.algorithms)
+      json["algorithms"].push_back(algorithm_json(a));
   }
   if (layer.simulated) json["simulated_bytes"] = level_json(*layer.simulated);
   return json;
@@ -94,6 +108,44 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
   return any ? "\n" + table.render(options.width, 2) : std::string();
 }
 
+std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
+  std::string text = fmt::format("\n  {} {}: a library would take {} ({})\n", layer.shape,
+                                 layer.phase, layer.algorithm, format_ms(layer.algorithm_ms));
+  Table table({{.title = "algorithm"},
+               {.title = "FLOPs", .align = Align::Right},
+               {.title = "L1", .align = Align::Right},
+               {.title = "L2", .align = Align::Right},
+               {.title = "DRAM rd", .align = Align::Right},
+               {.title = "wr", .align = Align::Right},
+               {.title = "time", .align = Align::Right},
+               {.title = "bottleneck"}});
+  const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
+  for (const AlgorithmTraffic& a : layer.algorithms) {
+    table.add({a.name, format_flops(Flops::from_base(a.flops)), bytes(a.read.l1), bytes(a.read.l2),
+               bytes(a.read.dram), bytes(a.dram_written), format_ms(a.latency_ms), a.bottleneck});
+  }
+  return text + table.render(options.width, 4);
+}
+
+/// The table's times are of implicit GEMMs; what a library's choice would change of the step.
+std::string choice_text(const TrafficReport& report) {
+  double time = 0;
+  std::int64_t convolutions = 0;
+  std::int64_t others = 0;
+  for (const LayerTraffic& layer : report.layers) {
+    const bool conv = !layer.algorithm.empty();
+    time += (conv ? layer.algorithm_ms : layer.latency_ms) * static_cast<double>(layer.count);
+    convolutions += conv ? layer.count : 0;
+    others += conv && layer.algorithm != "implicit_gemm" ? layer.count : 0;
+  }
+  if (convolutions == 0) return {};
+  return fmt::format(
+      "  convolutions are timed as implicit GEMMs with the tile shown; a library would run {} of "
+      "{} "
+      "otherwise: {} in all\n",
+      others, convolutions, format_ms(time));
+}
+
 std::string totals_text(const TrafficReport& report) {
   double time = 0;
   std::map<std::string, double> share;
@@ -115,7 +167,12 @@ std::string totals_text(const TrafficReport& report) {
       format_bytes(Bytes::from_base(sum.dram)), format_bytes(Bytes::from_base(written)),
       format_ms(time));
   for (const auto& [name, ms] : share) text += fmt::format(" {} {:.0f} %", name, 100 * ms / time);
-  return text + "\n";
+  return text + "\n" + choice_text(report);
+}
+
+/// A fraction of the ceiling, empty where that is not known.
+std::string fraction_field(double bytes, const LayerTraffic& layer, std::optional<double> ceiling) {
+  return ceiling ? fmt::format("{}", demand(bytes, layer) / *ceiling) : std::string();
 }
 
 }  // namespace
@@ -126,12 +183,14 @@ std::string traffic_to_text(const TrafficReport& report, const TextOptions& opti
   text += fmt::format(" on {}, traffic model: {}; bytes loaded per launch\n\n", report.gpu_name,
                       report.traffic_model);
   Table table({{.title = "layer", .shrink = true},
+               {.title = "phase"},
                {.title = "x", .align = Align::Right},
                {.title = "L1", .align = Align::Right},
                {.title = "L2", .align = Align::Right},
                {.title = "DRAM rd", .align = Align::Right},
                {.title = "wr", .align = Align::Right},
                {.title = "reuse", .align = Align::Right},
+               {.title = "of L1", .align = Align::Right},
                {.title = "of L2", .align = Align::Right},
                {.title = "of DRAM", .align = Align::Right},
                {.title = "tile"},
@@ -140,10 +199,11 @@ std::string traffic_to_text(const TrafficReport& report, const TextOptions& opti
                {.title = "bottleneck"}});
   for (const LayerTraffic& layer : report.layers) {
     const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
-    table.add({layer.name, std::to_string(layer.count), bytes(layer.read.l1), bytes(layer.read.l2),
-               bytes(layer.read.dram), bytes(layer.dram_written),
+    table.add({layer.name, layer.phase, std::to_string(layer.count), bytes(layer.read.l1),
+               bytes(layer.read.l2), bytes(layer.read.dram), bytes(layer.dram_written),
                fmt::format("{:.1f}/{:.1f}", ratio(layer.read.l1, layer.read.l2),
                            ratio(layer.read.l2, layer.read.dram)),
+               share_of(layer.read.l1, layer, report.l1_ceiling),
                share_of(layer.read.l2, layer, report.l2_ceiling),
                share_of(layer.read.dram + layer.dram_written, layer, report.dram_ceiling),
                layer.tile, fmt::format("{:.1f}", layer.waves), format_ms(layer.latency_ms),
@@ -151,9 +211,7 @@ std::string traffic_to_text(const TrafficReport& report, const TextOptions& opti
   }
   text += table.render(options.width, 2);
   if (report.layers.size() == 1 && !report.layers.front().algorithm.empty()) {
-    const LayerTraffic& layer = report.layers.front();
-    text += fmt::format("\n  {} {}: a library would take {} ({})\n", layer.shape, layer.phase,
-                        layer.algorithm, format_ms(layer.algorithm_ms));
+    text += algorithms_text(report.layers.front(), options);
   }
   if (report.layers.size() > 1) text += totals_text(report);
   text += simulated_text(report, options);
@@ -184,13 +242,19 @@ std::string traffic_to_json(const TrafficReport& report) {
 std::string traffic_to_csv(const TrafficReport& report) {
   std::string text =
       "name,op,phase,count,shape,dtype,l1_bytes,l2_bytes,dram_read_bytes,dram_write_bytes,"
-      "compulsory_read_bytes,latency_ms,bottleneck,tile,ctas,waves,algorithm,algorithm_ms\n";
+      "compulsory_read_bytes,latency_ms,bottleneck,tile,ctas,waves,algorithm,algorithm_ms,"
+      "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram\n";
   for (const LayerTraffic& l : report.layers) {
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(l.name),
-                    l.op, l.phase, l.count, csv_field(l.shape), l.dtype, l.read.l1, l.read.l2,
-                    l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.bottleneck,
-                    l.tile, l.ctas, l.waves, l.algorithm, l.algorithm_ms);
+    const double dram = l.read.dram + l.dram_written;
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(l.name),
+                        l.op, l.phase, l.count, csv_field(l.shape), l.dtype, l.read.l1, l.read.l2,
+                        l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.bottleneck,
+                        l.tile, l.ctas, l.waves, l.algorithm, l.algorithm_ms);
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", ratio(l.read.l1, l.read.l2),
+                        ratio(l.read.l2, l.read.dram), demand(l.read.l1, l), demand(l.read.l2, l),
+                        demand(dram, l), fraction_field(l.read.l1, l, report.l1_ceiling),
+                        fraction_field(l.read.l2, l, report.l2_ceiling),
+                        fraction_field(dram, l, report.dram_ceiling));
   }
   return text;
 }

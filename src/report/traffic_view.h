@@ -18,6 +18,16 @@ struct LevelBytes {
   double l1 = 0, l2 = 0, dram = 0;
 };
 
+/// One way to run a convolution.
+struct AlgorithmTraffic {
+  std::string name;
+  double flops = 0;  ///< that it executes
+  LevelBytes read;
+  double dram_written = 0;
+  double latency_ms = 0;
+  std::string bottleneck;
+};
+
 /// Times are of one launch, in milliseconds.
 struct LayerTraffic {
   std::string name;
@@ -36,6 +46,7 @@ struct LayerTraffic {
   double waves = 0;
   std::string algorithm;    ///< that a library would take; empty where there is no choice
   double algorithm_ms = 0;  ///< its time
+  std::vector<AlgorithmTraffic> algorithms;  ///< all that apply, fastest first
   std::optional<LevelBytes> simulated;
 };
 

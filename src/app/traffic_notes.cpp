@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/traffic_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "core/text.h"
+#include "core/units.h"
+
+namespace rooftile::app {
+
+namespace {
+
+bool is_product(const graph::LoweredKernel& kernel) {
+  return std::holds_alternative<ops::ConvShape>(kernel.work.shape) ||
+         std::holds_alternative<ops::GemmShape>(kernel.work.shape);
+}
+
+bool is_grouped(const graph::LoweredKernel& kernel) {
+  const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape);
+  return conv != nullptr && conv->groups > 1;
+}
+
+/// Maxwell to Turing: the chips of the rows that the time's constants were fitted on.
+bool is_fitted(const hardware::GpuSpec& gpu) {
+  return gpu.isa.starts_with("5.") || gpu.isa.starts_with("6.") || gpu.isa.starts_with("7.");
+}
+
+}  // namespace
+
+std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kernels,
+                                     const hardware::Machine& machine) {
+  std::vector<std::string> notes;
+  const hardware::GpuSpec& gpu = machine.gpu;
+  const auto on_matrix_units = [&machine](const graph::LoweredKernel& kernel) {
+    return is_product(kernel) &&
+           machine.best_pipe(kernel.work.compute, kernel.work.matrix) == hardware::Pipe::Tensor;
+  };
+  const auto narrow = [](const graph::LoweredKernel& kernel) {
+    return is_product(kernel) && kernel.work.dtype != DType::Fp32;
+  };
+  if (std::any_of(kernels.begin(), kernels.end(), on_matrix_units)) {
+    notes.emplace_back(
+        "matrix-units: DeLTA is about FP32 lanes; products on matrix units take its streams at "
+        "another rate, and their times are an extrapolation");
+  }
+  if (std::any_of(kernels.begin(), kernels.end(), narrow)) {
+    notes.emplace_back(
+        "not-fp32: the tiles, loads and NCHW layout are those of FP32 kernels; libraries run other "
+        "formats with other tiles, often in NHWC");
+  }
+  if (gpu.vendor != hardware::Vendor::Nvidia) {
+    notes.push_back(fmt::format(
+        "vendor: {} is no NVIDIA GPU; warps of 32 lanes, 128-byte lines of four sectors and "
+        "cuDNN's algorithms are assumed all the same",
+        gpu.name));
+  } else if (!is_fitted(gpu)) {
+    notes.push_back(fmt::format(
+        "architecture: times are calibrated on Maxwell to Turing; on {} they are an extrapolation",
+        gpu.name));
+  }
+  const auto grouped = std::count_if(kernels.begin(), kernels.end(), is_grouped);
+  if (grouped > 0) {
+    notes.push_back(fmt::format(
+        "groups: {} of the kernels {} grouped or depthwise, counted as one small GEMM per group; "
+        "libraries run direct kernels instead, which pad no tile",
+        grouped, grouped == 1 ? "is" : "are"));
+  }
+  return notes;
+}
+
+std::optional<std::string> paper_note(const report::LayerTraffic& layer) {
+  const report::LevelBytes& read = layer.read;
+  if (read.dram >= 0 && read.l2 >= read.dram && read.l1 >= read.l2) return std::nullopt;
+  const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
+  return fmt::format(
+      "paper-range: {}: the published forms give L1 {}, L2 {}, DRAM {}, which no kernel can move; "
+      "the shape is outside of their range, use --traffic-model exact",
+      layer.name, bytes(read.l1), bytes(read.l2), bytes(read.dram));
+}
+
+}  // namespace rooftile::app

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where DeLTA does not hold: notes beside the numbers of `rooftile traffic`, each with a name that
+// docs/theory/traffic.md explains. They say which assumption a kernel or a GPU breaks; how wrong
+// the numbers are then is not known, as no public counters exist.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/lower.h"
+#include "hardware/machine.h"
+#include "report/traffic_view.h"
+
+namespace rooftile::app {
+
+/// One note per assumption that some kernel, or the GPU, breaks.
+std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kernels,
+                                     const hardware::Machine& machine);
+
+/// The paper's forms leave their range on some shapes: negative bytes, or a level that moves more
+/// than the one above it.
+std::optional<std::string> paper_note(const report::LayerTraffic& layer);
+
+}  // namespace rooftile::app

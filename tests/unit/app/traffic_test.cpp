@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rooftile::app {
+namespace {
+
+TrafficRequest layer_3x3(const std::string& gpu) {
+  TrafficRequest request;
+  request.step.gpu = gpu;
+  request.conv = ops::ConvShape{.n = 8, .c = 64, .h = 28, .w = 28, .k = 64, .r = 3, .s = 3};
+  request.conv->pad_h = request.conv->pad_w = 1;
+  request.traffic_model = "closed";
+  return request;
+}
+
+bool has_note(const report::TrafficReport& report, std::string_view name) {
+  return std::any_of(
+      report.warnings.begin(), report.warnings.end(),
+      [name](const std::string& note) { return note.starts_with(std::string(name) + ":"); });
+}
+
+TEST(Traffic, OrderIsRefusedWhereTheFormsIgnoreIt) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  for (const char* model : {"closed", "paper"}) {
+    for (const char* order : {"row", "swizzled"}) {
+      request.traffic_model = model;
+      request.order = order;
+      const auto report = traffic(request, Catalog::embedded(), {});
+      ASSERT_FALSE(report) << model << " " << order;
+      EXPECT_EQ(report.error().code, ErrorCode::Usage);
+      EXPECT_NE(report.error().message.find(order), std::string::npos);
+    }
+  }
+  request.traffic_model = "exact";
+  EXPECT_TRUE(traffic(request, Catalog::embedded(), {}));
+}
+
+TEST(Traffic, PaperRefusesDilation) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.traffic_model = "paper";
+  const auto plain = traffic(request, Catalog::embedded(), {});
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(has_note(*plain, "paper-range"));
+  request.conv->dilation_w = 2;
+  const auto report = traffic(request, Catalog::embedded(), {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(report.error().message.find("dilation"), std::string::npos);
+}
+
+// A 7 x 1 image: Dist_h of the published form is negative. Stride 16: the form loads less from L2
+// than the image has.
+TEST(Traffic, PaperSaysWhereItsFormsBreak) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.traffic_model = "paper";
+  request.conv = ops::ConvShape{.n = 1, .c = 512, .h = 7, .w = 1, .k = 64, .r = 7, .s = 1};
+  const auto negative = traffic(request, Catalog::embedded(), {});
+  ASSERT_TRUE(negative);
+  EXPECT_LT(negative->layers.front().read.l2, 0);
+  EXPECT_TRUE(has_note(*negative, "paper-range"));
+  request.conv = ops::ConvShape{.n = 16, .c = 64, .h = 112, .w = 112, .k = 64};
+  request.conv->stride_h = request.conv->stride_w = 16;
+  const auto unordered = traffic(request, Catalog::embedded(), {});
+  ASSERT_TRUE(unordered);
+  EXPECT_GT(unordered->layers.front().read.dram, unordered->layers.front().read.l2);
+  EXPECT_TRUE(has_note(*unordered, "paper-range"));
+}
+
+TEST(Traffic, NotesSayWhereDeltaDoesNotHold) {
+  const auto notes = [](const TrafficRequest& request) {
+    return traffic(request, Catalog::embedded(), {}).value();
+  };
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  EXPECT_TRUE(notes(request).warnings.empty()) << "what the constants were fitted on";
+  request.step.dtype = "fp16";
+  EXPECT_TRUE(has_note(notes(request), "matrix-units"));
+  EXPECT_TRUE(has_note(notes(request), "not-fp32"));
+  request = layer_3x3("mi300x");
+  EXPECT_TRUE(has_note(notes(request), "vendor"));
+  request = layer_3x3("a100-sxm-80gb");
+  EXPECT_TRUE(has_note(notes(request), "architecture"));
+  request = layer_3x3("v100-pcie-32gb");
+  request.conv->groups = 64;
+  EXPECT_TRUE(has_note(notes(request), "groups"));
+}
+
+TEST(Traffic, ListsEveryAlgorithmWithItsWork) {
+  const auto report = traffic(layer_3x3("v100-pcie-32gb"), Catalog::embedded(), {}).value();
+  const report::LayerTraffic& layer = report.layers.front();
+  ASSERT_GE(layer.algorithms.size(), 5U);
+  EXPECT_EQ(layer.algorithms.front().name, layer.algorithm);
+  EXPECT_EQ(layer.algorithms.front().latency_ms, layer.algorithm_ms);
+  const auto flops = [&layer](std::string_view name) {
+    const auto it = std::find_if(layer.algorithms.begin(), layer.algorithms.end(),
+                                 [name](const auto& a) { return a.name == name; });
+    return it == layer.algorithms.end() ? 0.0 : it->flops;
+  };
+  EXPECT_DOUBLE_EQ(flops("implicit_gemm"), 2.0 * 8 * 28 * 28 * 64 * 64 * 9);
+  // F(4x4,3x3): 36 products per 16 outputs, 7 x 7 tiles, the batch padded to 16.
+  EXPECT_DOUBLE_EQ(flops("winograd_nonfused"), 2.0 * 36 * 16 * 49 * 64 * 64);
+}
+
+// A weight's gradient and its update are the same kind of kernel as others of the step.
+TEST(Traffic, RepeatedKernelsKeepTheirOwnPhase) {
+  TrafficRequest request;
+  request.step.gpu = "v100-pcie-32gb";
+  request.step.model = "resnet18";
+  request.step.phase = "train";
+  request.traffic_model = "closed";
+  const auto report = traffic(request, Catalog::embedded(), {}).value();
+  std::vector<std::string> phases;
+  for (const report::LayerTraffic& layer : report.layers) {
+    if (layer.name == "stem/conv1.conv") phases.push_back(layer.phase);
+  }
+  EXPECT_GE(phases.size(), 2U);
+  std::sort(phases.begin(), phases.end());
+  EXPECT_EQ(std::adjacent_find(phases.begin(), phases.end()), phases.end())
+      << "forward, gradients and update are told apart";
+}
+
+}  // namespace
+}  // namespace rooftile::app

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/traffic_view.h"
+
+#include <gtest/gtest.h>
+
+#include "report/scale_view.h"
+
+namespace rooftile::report {
+namespace {
+
+/// 8 MB, 4 MB and 1 + 1 MB in 1 ms: 8, 4 and 2 GB/s of 80, 16 and 4 GB/s.
+TrafficReport one_layer() {
+  LayerTraffic layer;
+  layer.name = "a/conv";
+  layer.op = "conv2d";
+  layer.phase = "wgrad";
+  layer.shape = "1x1";
+  layer.dtype = "fp32";
+  layer.read = {.l1 = 8e6, .l2 = 4e6, .dram = 1e6};
+  layer.dram_written = 1e6;
+  layer.latency_ms = 1;
+  layer.bottleneck = "compute";
+  layer.tile = "128x64";
+  layer.algorithm = "fft";
+  layer.algorithm_ms = 0.5;
+  layer.algorithms = {{.name = "fft",
+                       .flops = 3e9,
+                       .read = {.l1 = 2e6, .l2 = 2e6, .dram = 2e6},
+                       .dram_written = 1e6,
+                       .latency_ms = 0.5,
+                       .bottleneck = "dram"},
+                      {.name = "implicit_gemm",
+                       .flops = 4e9,
+                       .read = {},
+                       .dram_written = 0,
+                       .latency_ms = 1,
+                       .bottleneck = "compute"}};
+  TrafficReport report;
+  report.gpu_name = "chip";
+  report.traffic_model = "closed";
+  report.l1_ceiling = 80e9;
+  report.l2_ceiling = 16e9;
+  report.dram_ceiling = 4e9;
+  report.layers = {layer};
+  return report;
+}
+
+TEST(TrafficView, TextHasPhaseAllCeilingsAndAlgorithms) {
+  const std::string text = traffic_to_text(one_layer(), {.color = false, .width = 140});
+  for (const char* part : {"wgrad", "of L1", "10 %", "25 %", "50 %", "implicit_gemm", "3.00 GFLOP",
+                           "4.00 GFLOP", "a library would take fft"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+// Two launches of 1 ms, of which a library would take 0.5 ms each.
+TEST(TrafficView, TablesOfManyLayersSayWhatTheTimesAre) {
+  TrafficReport report = one_layer();
+  report.layers.push_back(report.layers.front());
+  const std::string text = traffic_to_text(report, {.color = false, .width = 140});
+  EXPECT_NE(text.find("timed as implicit GEMMs"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 of 2 otherwise: 1.00 ms in all"), std::string::npos) << text;
+}
+
+TEST(TrafficView, JsonListsTheAlgorithms) {
+  const std::string json = traffic_to_json(one_layer());
+  EXPECT_NE(json.find("\"algorithms\""), std::string::npos);
+  EXPECT_NE(json.find("\"flops\": 3000000000.0"), std::string::npos) << json;
+}
+
+TEST(TrafficView, CsvHasReuseDemandAndFractions) {
+  const std::string csv = traffic_to_csv(one_layer());
+  EXPECT_NE(csv.find("algorithm_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
+                     "ceiling_l2,ceiling_dram\n"),
+            std::string::npos);
+  EXPECT_NE(csv.find(",fft,0.5,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5\n"),
+            std::string::npos)
+      << csv;
+  TrafficReport unknown = one_layer();
+  unknown.l1_ceiling.reset();
+  EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5\n"), std::string::npos);
+}
+
+TEST(ScaleView, CsvHasLayersAndBalance) {
+  ScaleStep step;
+  step.name = "net, batch 1";
+  step.variants.push_back({});
+  step.variants.front().factors = {{"dram_bw", 2}};
+  step.balance = {{.resource = "sms", .factor = 4, .speedup = 1.5}};
+  step.layers = {{.name = "conv",
+                  .shape = "1x1",
+                  .base_ms = 2,
+                  .time_ms = 1,
+                  .base_bottleneck = "dram",
+                  .bottleneck = "compute",
+                  .balance = {{.resource = "lanes", .factor = 8, .speedup = 3}}}};
+  const std::string csv = scale_to_csv({.gpu_name = "chip", .steps = {step}, .warnings = {}});
+  EXPECT_NE(csv.find("\"net, batch 1\",,dram_bw x2,1,2,,compute,layer,conv,2,dram\n"),
+            std::string::npos)
+      << csv;
+  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,\n"), std::string::npos) << csv;
+}
+
+}  // namespace
+}  // namespace rooftile::report
