@@ -111,20 +111,20 @@ class Rules {
 
   Works product(const ops::BatchedMatmul& op) {
     Works works = with_factor(std::move(kernels_), 1.0);
-    const auto copy = [&](std::int64_t rows, std::int64_t columns) {
+    const auto copy = [&](std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
       works.push_back(
           {.work = vector_kernel(context_.precision,
                                  {.op = "contiguous",
                                   .kind = ops::KernelClass::Move,
-                                  .shape = {.rows = op.batch * rows, .columns = columns},
+                                  .shape = {.rows = matrices * rows, .columns = columns},
                                   .flop_per_element = 0.0,
-                                  .read = op.batch * rows * columns,
-                                  .written = op.batch * rows * columns}),
+                                  .read = matrices * rows * columns,
+                                  .written = matrices * rows * columns}),
            .memory_factor = copy_factor_});
     };
-    if (op.left_permuted) copy(op.m, op.k);
-    if (op.right_permuted) copy(op.n, op.k);
-    if (op.output_permuted) copy(op.m, op.n);
+    if (op.left_permuted) copy(op.batch, op.m, op.k);
+    if (op.right_permuted) copy(op.batch / op.share, op.n, op.k);  // heads share keys and values
+    if (op.output_permuted) copy(op.batch, op.m, op.n);
     return works;
   }
 

@@ -55,6 +55,7 @@ void BatchedMatmul::forward(const LowerContext& context, KernelList& kernels) co
   const std::int64_t repeated = (batch - batch / share) * k * n;
   kernels.push_back(bmm_kernel(context, {.batch = batch, .m = m, .n = n, .k = k},
                                bytes_of(repeated, context.precision.matrix_storage)));
+  kernels.back().cold = bytes_of(cached, context.precision.matrix_storage);
 }
 
 void BatchedMatmul::backward(const LowerContext& context, KernelList& kernels) const {

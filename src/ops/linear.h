@@ -34,6 +34,9 @@ struct BatchedMatmul {
   /// Operands that are permuted views, and an output that is reshaped after a permutation: eager
   /// execution copies them (graph/eager.h); the product itself does not change.
   bool left_permuted = false, right_permuted = false, output_permuted = false;
+  /// Elements of the right-hand operands that lie in a key/value cache: no kernel of this pass has
+  /// touched them before.
+  std::int64_t cached = 0;
 
   [[nodiscard]] Status check() const;
   [[nodiscard]] Shape output() const { return {batch, m, n}; }

@@ -112,6 +112,10 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                                 const std::string& prefix) {
   const std::int64_t products = t.batch * spec.heads;
   const std::int64_t share = spec.heads / spec.kv_heads;
+  // The cache is laid out by heads already; keys and values of this pass are permuted views.
+  const bool from_cache = t.cached && t.keys > t.queries;
+  const std::int64_t cached =
+      from_cache ? t.batch * spec.kv_heads * spec.head_dim * (t.keys - t.queries) : 0;
   const Shape scores{t.batch, spec.heads, t.queries, t.keys};
   std::string x = block.add(prefix + "scores",
                             ops::BatchedMatmul{.batch = products,
@@ -120,7 +124,8 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                                                .k = spec.head_dim,
                                                .share = share,
                                                .left_permuted = spec.contiguous,
-                                               .right_permuted = true},
+                                               .right_permuted = !from_cache,
+                                               .cached = cached},
                             {in.query, in.key});
   switch (spec.scale) {
     case ScoreScale::None: break;
@@ -157,8 +162,9 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                                    .n = spec.head_dim,
                                    .k = t.keys,
                                    .share = share,
-                                   .right_permuted = spec.contiguous,
-                                   .output_permuted = !spec.contiguous},
+                                   .right_permuted = spec.contiguous && !from_cache,
+                                   .output_permuted = !spec.contiguous,
+                                   .cached = cached},
                 {x, in.value});
   const Shape heads_last{t.batch, t.queries, spec.heads, spec.head_dim};
   if (spec.contiguous) {

@@ -51,6 +51,26 @@ TEST(Steps, DecodeSeesTheCacheAndOneToken) {
   EXPECT_EQ(graph.kv_cache->layers, 32);
 }
 
+// Eager attention on a cache reads it once from memory, without copies: 2 x 8 sequences x 8 heads x
+// 128 x 1000 tokens x 2 bytes per layer.
+TEST(Steps, EagerDecodeReadsTheCacheOnce) {
+  ImportOptions options;
+  options.step = Step::Decode;
+  options.batch = 8;
+  options.context = 1000;
+  options.dtype = DType::Bf16;
+  options.attention = AttentionKind::Eager;
+  const Graph graph = import("llama3-8b", options);
+  LowerOptions lower_options = default_lower_options(graph);
+  lower_options.execution = Execution::Eager;
+  Bytes cold;
+  for (const LoweredKernel& kernel : lower(graph, lower_options)) {
+    if (kernel.work.op == "bmm") cold += kernel.work.cold;
+    EXPECT_FALSE(kernel.work.op == "contiguous" && kernel.work.bytes().base() > 1e6) << kernel.name;
+  }
+  EXPECT_EQ(cold.base(), 2.0 * 8 * 8 * 128 * 1000 * 2);
+}
+
 // GPT-2 has 1024 positions: 1023 cached tokens and the new one.
 TEST(Steps, DecodeFillsTheLastPositionByDefault) {
   const Graph graph = import("gpt2", {.step = Step::Decode});
