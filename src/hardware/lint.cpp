@@ -23,7 +23,7 @@ struct Check {
 constexpr std::string_view kUnitSlip = "unit-slip";
 constexpr std::string_view kAllowance = "allowance";
 
-constexpr std::array<Check, 27> kChecks{{
+constexpr std::array<Check, 28> kChecks{{
     {{kUnitSlip, "every value is within orders of magnitude of real GPUs"}, check_unit_slip},
     {{"architecture", "the architecture has a known name, the one that belongs to the ISA"},
      check_architecture},
@@ -51,6 +51,7 @@ constexpr std::array<Check, 27> kChecks{{
      check_dram_capacity},
     {{"dram-product", "DRAM bandwidth = bus width x data rate / 8, within 2 %"},
      check_dram_product},
+    {{"dram-factor", "an exception of dram-product covers at most 20 %"}, check_dram_factor},
     {{"ridge", "peak / DRAM bandwidth is plausible for FP32 and for narrow tensor types"},
      check_ridge},
     {{"bandwidth-order", "L1 >= L2 >= last level >= DRAM bandwidth"}, check_bandwidth_order},

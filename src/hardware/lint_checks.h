@@ -51,6 +51,7 @@ void check_warps(const GpuSpec& gpu, LintReport& report);
 // lint_memory.cpp
 void check_unit_slip(const GpuSpec& gpu, LintReport& report);
 void check_dram_product(const GpuSpec& gpu, LintReport& report);
+void check_dram_factor(const GpuSpec& gpu, LintReport& report);
 void check_ridge(const GpuSpec& gpu, LintReport& report);
 void check_bandwidth_order(const GpuSpec& gpu, LintReport& report);
 void check_latency_order(const GpuSpec& gpu, LintReport& report);

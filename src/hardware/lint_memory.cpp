@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/text.h"
 #include "hardware/lint_checks.h"
@@ -148,15 +149,30 @@ void check_unit_slip(const GpuSpec& gpu, LintReport& report) {
   if (gpu.pcie) expect(gpu.pcie->per_direction.base(), kLink, "/links/pcie", report);
 }
 
-void check_dram_product(const GpuSpec& gpu, LintReport& report) {
+namespace {
+
+constexpr double kDramFactor = 0.2;  // beyond it no exception of dram-product is believed
+
+/// Reports differences between `least` and `most`.
+void compare_dram_product(const GpuSpec& gpu, double least, double most, LintReport& report) {
   if (!gpu.dram.bus_bits || !gpu.dram.gbit_per_pin || !gpu.dram.bandwidth) return;
   const double expected = static_cast<double>(*gpu.dram.bus_bits) / 8.0 * *gpu.dram.gbit_per_pin;
   const double found = gpu.dram.bandwidth->base() / 1e9;
-  if (!near(found, expected, kRounding))
+  if (!near(found, expected, least) && near(found, expected, most))
     report.add("/memory/dram/bandwidth",
                fmt::format("{:g} GB/s; {} bit x {:g} Gbit/s / 8 = {:.6g} GB/s ({:+.1f} %)", found,
                            *gpu.dram.bus_bits, *gpu.dram.gbit_per_pin, expected,
                            (found / expected - 1.0) * 100.0));
+}
+
+}  // namespace
+
+void check_dram_product(const GpuSpec& gpu, LintReport& report) {
+  compare_dram_product(gpu, kRounding, kDramFactor, report);
+}
+
+void check_dram_factor(const GpuSpec& gpu, LintReport& report) {
+  compare_dram_product(gpu, kDramFactor, std::numeric_limits<double>::infinity(), report);
 }
 
 void check_ridge(const GpuSpec& gpu, LintReport& report) {

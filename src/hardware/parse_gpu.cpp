@@ -51,10 +51,21 @@ Result<double> number_with_unit(const JsonView& view, std::string_view unit) {
                     fmt::format("write for example \"300 {}\"", unit));
 }
 
+/// Names are printed to terminals.
+Status check_printable(const JsonView& member, std::string_view text) {
+  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (!control) return {};
+  return member.error(fmt::format("\"{}\" has control characters", printable(text)),
+                      "write it on one line");
+}
+
 Result<std::string> required_string(const JsonView& object, std::string_view key) {
   ROOFTILE_TRY(const JsonView member, object.at(key));
   ROOFTILE_TRY(std::string text, member.string());
   if (trim(text).empty()) return member.error("is empty");
+  ROOFTILE_CHECK(check_printable(member, text));
   return text;
 }
 

@@ -89,6 +89,11 @@ TEST(ParseGpu, RefusesOtherSchemasAndBadIds) {
   EXPECT_THAT(failure(""), HasSubstr("x.json"));
 }
 
+TEST(ParseGpu, RefusesNamesThatWouldReachTheTerminal) {
+  EXPECT_THAT(failure(edited("Acme Test GPU 10GB", "Acme \\u001b[31m GPU")),
+              HasSubstr("has control characters"));
+}
+
 TEST(ParseGpu, WantsAReasonForAnAllowance) {
   EXPECT_THAT(failure(edited("\"power\": \"100 W\"",
                              "\"power\": \"100 W\", \"lint\": {\"allow\": {\"power\": \"\"}}")),
