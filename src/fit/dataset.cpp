@@ -19,7 +19,7 @@ namespace rooftile::fit {
 namespace {
 
 constexpr std::string_view kUnknownLicence = "unknown";
-constexpr std::size_t kMaxSamples = std::size_t{1} << 26;
+constexpr std::size_t kMaxSamples = std::size_t{1} << 22;  // rows are kept: 370 bytes each
 
 /// One open file with what its columns are.
 struct Source {
@@ -257,7 +257,8 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
   if (const auto job = latency::bind(sample.work, dataset.machines[sample.gpu]); !job)
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
   if (dataset.samples.size() >= kMaxSamples)
-    return bad_input(source.csv.where(), "too many rows", "split the data set");
+    return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
+                     "take a sample of the data set");
   dataset.samples.push_back(std::move(sample));
   return {};
 }

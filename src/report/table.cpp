@@ -105,6 +105,13 @@ std::string wrapped(std::string_view text, int width, int indent) {
   return out;
 }
 
+std::string warning_text(std::string_view text, int width, bool color) {
+  constexpr int kIndent = 2;
+  std::string lines = wrapped(fmt::format("warning: {}", text), width, kIndent);
+  lines.pop_back();  // the last line end is not coloured
+  return yellow(std::string_view(lines).substr(kIndent), color) + "\n";
+}
+
 std::string bold(std::string_view text, bool on) {
   return on ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
 }

@@ -45,6 +45,9 @@ std::string shorten_path(std::string_view text, std::size_t width);
 /// Words of `text` in lines of at most `width` columns, each indented.
 std::string wrapped(std::string_view text, int width, int indent);
 
+/// "warning: text", continued lines indented.
+std::string warning_text(std::string_view text, int width, bool color);
+
 /// ANSI styles; plain text when `on` is false.
 std::string bold(std::string_view text, bool on);
 std::string dim(std::string_view text, bool on);

@@ -188,10 +188,10 @@ std::string to_text(const Report& report, const TextOptions& options) {
   text += report.parallel ? "\nmemory of the fullest GPU\n" : "\nmemory\n";
   text += memory(report);
   text += "\nmost expensive operators, all layers together\n" + operators(report, options);
-  for (const std::string& warning : report.warnings) {
-    text += "\n" + yellow("warning: " + warning, color);
-  }
   if (!report.warnings.empty()) text += "\n";
+  for (const std::string& warning : report.warnings) {
+    text += warning_text(warning, options.width, color);
+  }
   return text;
 }
 
@@ -234,8 +234,8 @@ std::string compare_to_text(std::span<const Report> reports, const TextOptions& 
   }
   for (const Report& report : reports) {
     for (const std::string& warning : report.warnings) {
-      text +=
-          yellow(fmt::format("warning: {}: {}", report.gpu_name, warning), options.color) + "\n";
+      text += warning_text(fmt::format("{}: {}", report.gpu_name, warning), options.width,
+                           options.color);
     }
   }
   return text;
