@@ -47,9 +47,8 @@ std::int64_t touched(const Axis& a) {
 
 /// Input elements that a forward pass or a filter gradient has to read.
 std::int64_t touched_input(const ConvShape& s) {
-  const Axis y{s.h, s.p(), s.r, s.stride_h, s.dilation_h, s.pad_h};
   const Axis x{s.w, s.q(), s.s, s.stride_w, s.dilation_w, s.pad_w};
-  return s.n * s.c * touched(y) * touched(x);
+  return s.n * s.c * touched_rows(s) * touched(x);
 }
 
 KernelWork conv_kernel(const Precision& p, ConvShape shape, ConvPass pass, std::int64_t bias) {
@@ -101,6 +100,10 @@ Status check_extent(std::string_view axis, std::int64_t size, std::int64_t filte
 }
 
 }  // namespace
+
+std::int64_t touched_rows(const ConvShape& s) {
+  return touched({s.h, s.p(), s.r, s.stride_h, s.dilation_h, s.pad_h});
+}
 
 Status Conv2d::check() const {
   const ConvShape& s = conv;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/integer.h"
+#include "ops/conv2d.h"
 #include "ops/norm.h"
 #include "traffic/conv_forms.h"
 
@@ -38,9 +39,9 @@ ReadBytes ordered(const Operands& compulsory, const Operands& l1, const Operands
   return out;
 }
 
-/// Fraction of the input rows that a layer reads: strided 1x1 filters skip some.
-double touched_rows(const ops::ConvShape& c) {
-  return std::min(1.0, real(c.r) / real(c.stride_h));
+/// Bytes of the input rows that a forward pass or a filter gradient reads.
+double touched_input(const ops::ConvShape& c, double bytes) {
+  return real(c.n * c.c * c.w) * real(ops::touched_rows(c)) * bytes;
 }
 
 /// A data gradient with stride 1 is a forward convolution of the output's gradient.
@@ -123,7 +124,7 @@ double gradient_filter_inefficiency(const ops::ConvShape& c, const Cut& cut) {
 ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
                                  const ClosedMachine& machine) {
   const double taps = real(c.r * c.s);
-  const double input = real(c.n * c.c * c.h * c.w) * cut.bytes * touched_rows(c);
+  const double input = touched_input(c, cut.bytes);
   const double gradient = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
   const Operands least{.a = gradient, .b = input};
   // B: a warp request is 32 / depth taps of `depth` pixels; taps of one filter row overlap.
@@ -191,7 +192,9 @@ ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& 
   } else {
     inefficiency = input_inefficiency(c, cut.sector);
     unique = unique_input(c, cut.tile, cut.sector);
-    image = real(c.n * c.c * c.h * c.w) * cut.bytes * touched_rows(c);
+    // A gradient counts whole: padding beyond the filter leaves rows of it unread, which no
+    // kernel bothers to skip.
+    image = gradient ? real(c.n * c.c * c.h * c.w) * cut.bytes : touched_input(c, cut.bytes);
   }
   const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
   const double pitch_factor = gradient ? gradient_filter_inefficiency(conv, cut)

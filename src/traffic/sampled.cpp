@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "core/integer.h"
 #include "traffic/block_lru.h"
@@ -278,22 +279,32 @@ void model_l2(const ImplicitGemm& g, const CacheMachine& machine, ReadTraffic& t
   t.b.l2 = sum.b_asked > 0 ? t.b.l1 * sum.b_missed / sum.b_asked : 0.0;
 }
 
-/// Units of one image plane that starts at element `start`, from its reached rows and columns.
-double plane_units(const GatherView& v, const std::vector<bool>& rows,
-                   const std::vector<bool>& columns, std::int64_t start, double bytes_per_unit) {
-  double units = 0;
-  std::int64_t last = -1;
-  for (std::int64_t y = 0; y < v.height; ++y) {
-    if (!rows[static_cast<std::size_t>(y)]) continue;
-    for (std::int64_t x = 0; x < v.width; ++x) {
-      if (!columns[static_cast<std::size_t>(x)]) continue;
-      const auto unit = static_cast<std::int64_t>(real(start + y * v.width + x) * bytes_per_unit);
-      if (unit != last) units += 1;
-      last = unit;
+/// Counts the distinct units of image planes that follow each other in memory; two planes may share
+/// the unit between them.
+class PlaneCounter {
+ public:
+  PlaneCounter(const GatherView& view, std::int64_t bytes, std::int64_t unit)
+      : view_(view), bytes_(bytes), unit_(unit) {}
+
+  void add(std::int64_t plane, const std::vector<bool>& rows, const std::vector<bool>& columns) {
+    const std::int64_t start = plane * view_.height * view_.width;
+    for (std::int64_t y = 0; y < view_.height; ++y) {
+      if (!rows[static_cast<std::size_t>(y)]) continue;
+      for (std::int64_t x = 0; x < view_.width; ++x) {
+        if (!columns[static_cast<std::size_t>(x)]) continue;
+        const std::int64_t at = (start + y * view_.width + x) * bytes_ / unit_;
+        if (at != last_) ++units_;
+        last_ = at;
+      }
     }
   }
-  return units;
-}
+  [[nodiscard]] std::int64_t units() const { return units_; }
+
+ private:
+  const GatherView& view_;
+  std::int64_t bytes_, unit_;
+  std::int64_t last_ = -1, units_ = 0;
+};
 
 }  // namespace
 
@@ -324,12 +335,18 @@ double touched_bytes(const GatherView& v, std::int64_t bytes, std::int64_t unit)
   if (complete(rows) && complete(columns)) return whole;
   const std::int64_t plane = v.height * v.width;
   const std::int64_t planes = v.elements / plane;
-  const std::int64_t phases = std::min<std::int64_t>(planes, 8);  // alignments of a plane's start
-  double units = 0;
+  // Planes until one starts on a unit again; beyond 2^27 elements 8 of them stand for the others.
+  constexpr std::int64_t kMostElements = 1 << 27;
+  const std::int64_t period = unit / std::gcd(unit, plane * bytes);
+  const std::int64_t phases =
+      std::min({planes, period, std::max<std::int64_t>(8, kMostElements / plane)});
+  PlaneCounter counter(v, bytes, unit);
+  std::int64_t rest = 0;  // units of the planes after the last whole period
   for (std::int64_t i = 0; i < phases; ++i) {
-    units += plane_units(v, rows, columns, i * plane, real(bytes) / real(unit));
+    if (i == planes % phases) rest = counter.units();
+    counter.add(i, rows, columns);
   }
-  return units / real(phases) * real(planes) * real(unit);
+  return (real(planes / phases) * real(counter.units()) + real(rest)) * real(unit);
 }
 
 ReadTraffic sampled_traffic(const ImplicitGemm& g, const CacheMachine& machine) {

@@ -39,6 +39,8 @@ TEST(Sampled, AgreesWithTheSimulatorOnRandomLayers) {
     const auto truth = simulate(g, layer.machine, {});
     ASSERT_TRUE(truth);
     const ReadTraffic t = sampled_traffic(g, layer.machine);
+    EXPECT_LE(t.compulsory_a, truth->a.dram * (1 + 1e-12)) << "layer " << i;
+    EXPECT_LE(t.compulsory_b, truth->b.dram * (1 + 1e-12)) << "layer " << i;
     const auto add = [&](std::size_t level, double OperandTraffic::* field, double closed) {
       const double simulated = truth->a.*field + truth->b.*field;
       error[level].add(t.a.*field + t.b.*field, simulated);
@@ -114,6 +116,22 @@ TEST(Sampled, SkippedRowsAreNotCompulsory) {
   const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = delta_tile(32)});
   EXPECT_EQ(touched_bytes(g.a, 4, kSectorBytes), 4 * 4 * 32);
   EXPECT_EQ(touched_bytes(g.b, 4, kSectorBytes), 32 * 4 * 4);
+}
+
+// Columns 0, 2, 4 of 7 and all rows, FP16, planes of 98 bytes: neighbours share the sector between
+// them. The simulator reads every touched sector at least once.
+TEST(Sampled, SectorsBetweenTwoPlanesCountOnce) {
+  ops::ConvShape conv{.n = 32, .c = 16, .h = 7, .w = 7, .k = 16, .r = 7, .s = 1};
+  conv.pad_h = 3;
+  conv.stride_h = conv.stride_w = 2;
+  const ImplicitGemm g = make_conv_problem(conv, DType::Fp16, {.tile = delta_tile(16)});
+  const CacheMachine machine{
+      .sm_count = 8, .active_ctas = 4, .l1_bytes = 32 << 10, .l2_bytes = 4 << 20};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  // 512 planes of 98 bytes are 1568 sectors, and the last element of a plane is touched.
+  EXPECT_EQ(touched_bytes(g.a, 2, kSectorBytes), 1568 * 32);
+  EXPECT_EQ(truth->a.dram, 1568 * 32);
 }
 
 TEST(Sampled, HugeLayersTakeNoLonger) {

@@ -65,6 +65,20 @@ TEST(ClosedConv, PassesFollowTheColumnsOfCtas) {
   EXPECT_DOUBLE_EQ(large.dram, image + filters);
 }
 
+// Stride 4 on 14 rows reads rows 0, 4, 8 and 12: 4 of 14, not 1 of 4.
+TEST(ClosedConv, StridedFiltersReadTheRowsTheyTouch) {
+  ops::ConvShape conv{.n = 32, .c = 64, .h = 14, .w = 28, .k = 16, .r = 1, .s = 7};
+  conv.pad_w = 3;
+  conv.stride_h = conv.stride_w = 4;
+  const double input = 32.0 * 64 * 4 * 28 * 4;
+  const ClosedMachine machine{.concurrent = 132, .sms = 132, .l2_bytes = 50 << 20};
+  EXPECT_DOUBLE_EQ(closed_conv(conv, DType::Fp32, {.tile = {}}, machine).dram,
+                   input + 16.0 * 64 * 7 * 4);
+  conv.pass = ops::ConvPass::FilterGradient;
+  EXPECT_DOUBLE_EQ(closed_conv(conv, DType::Fp32, {.tile = {}}, machine).dram,
+                   input + 32.0 * 16 * 4 * 7 * 4);
+}
+
 TEST(ClosedRows, LongSoftmaxRowsAreReadTwice) {
   const auto gpu = gpu_of("v100-sxm2-16gb");
   const auto read = [&](std::int64_t rows, std::int64_t columns) {
