@@ -86,6 +86,7 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
   ROOFTILE_CHECK(ops::check(op));
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
   ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
+  ROOFTILE_CHECK(predictor->check(machine));
 
   ROOFTILE_TRY(const ops::KernelList works, works_of(op, request.pass, *dtype));
   for (const ops::KernelWork& work : works) {

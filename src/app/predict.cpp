@@ -81,6 +81,7 @@ Result<aggregate::StepEstimate> estimate(const graph::Graph& graph,
                                          const graph::LowerOptions& options,
                                          const hardware::Machine& machine,
                                          const latency::Predictor& predictor) {
+  ROOFTILE_CHECK(predictor.check(machine));
   std::vector<aggregate::OperatorEstimate> operators;
   for (graph::LoweredKernel& kernel : graph::lower(graph, options)) {
     ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));  // a rate for every dtype

@@ -97,6 +97,9 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
 
 class DeltaPredictor final : public Predictor {
  private:
+  [[nodiscard]] Status do_check(const hardware::Machine& machine) const override {
+    return check_time_fields(machine.gpu);
+  }
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
     const TimeMachine timing =

@@ -40,6 +40,9 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
   virtual ~Predictor() = default;
+  /// Fails where the GPU's file lacks a field that the estimate depends on; to be asked once per
+  /// machine, before estimate().
+  [[nodiscard]] Status check(const hardware::Machine& machine) const { return do_check(machine); }
   /// Never faster than the bound, never NaN; the same inputs give the same bytes out.
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {
     return do_estimate(job, machine);
@@ -47,6 +50,7 @@ class Predictor {
   [[nodiscard]] std::string_view name() const { return do_name(); }
 
  private:
+  [[nodiscard]] virtual Status do_check(const hardware::Machine& /*machine*/) const { return {}; }
   [[nodiscard]] virtual Estimate do_estimate(const Job& job,
                                              const hardware::Machine& machine) const = 0;
   [[nodiscard]] virtual std::string_view do_name() const = 0;

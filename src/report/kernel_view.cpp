@@ -12,6 +12,18 @@
 
 namespace rooftile::report {
 
+namespace {
+
+/// The largest term of the bound; a predictor may see another limiter of its own, longer time.
+std::string limiter_of_bound(const KernelReport& kernel) {
+  const auto largest = std::max_element(
+      kernel.terms.begin(), kernel.terms.end(),
+      [](const BoundTermReport& a, const BoundTermReport& b) { return a.ms < b.ms; });
+  return largest == kernel.terms.end() ? kernel.row.limiter : largest->limiter;
+}
+
+}  // namespace
+
 std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options) {
   std::string text;
   for (const KernelReport& kernel : kernels) {
@@ -39,8 +51,12 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
                         format_bytes(Bytes::from_base(row.traffic.dram)));
     text += fmt::format("  tile       {}, {:.2f} waves, wave factor {:.2f}\n", row.tile, row.waves,
                         row.wave_factor);
+    const std::string bound_limiter = limiter_of_bound(kernel);
+    if (row.limiter != bound_limiter) {
+      text += fmt::format("  limiter    {}, of the predicted time\n", row.limiter);
+    }
     text += fmt::format("  bound      {}, limited by {}; every byte moved once:\n",
-                        format_ms(row.bound_ms), row.limiter);
+                        format_ms(row.bound_ms), bound_limiter);
     for (const BoundTermReport& term : kernel.terms) {
       text += fmt::format("    {:<8} {:>10}  {}  {}\n", term.limiter, format_ms(term.ms),
                           bar(term.ms / row.bound_ms, 20), term.arithmetic);

@@ -162,6 +162,18 @@ TEST(ConvCandidates, SmallTilesOfFilterGradientsAreSlower) {
             implicit_candidate(conv, DType::Fp32, ideal, large).seconds());
 }
 
+TEST(DeltaPredictor, NamesTheFieldThatAGpuLacks) {
+  const auto delta = make_predictor("delta", Catalog::embedded()).value();
+  const auto bound = make_predictor("bound", Catalog::embedded()).value();
+  EXPECT_TRUE(delta->check(machine_of("v100-pcie-32gb")));
+  for (const char* gpu : {"arc-pro-b60", "max-1550", "b300-sxm"}) {
+    const Status status = delta->check(machine_of(gpu));
+    ASSERT_FALSE(status) << gpu;
+    EXPECT_NE(status.error().where.find(":/"), std::string::npos) << status.error().where;
+    EXPECT_TRUE(bound->check(machine_of(gpu))) << gpu;
+  }
+}
+
 TEST(DeltaPredictor, IsNeverFasterThanItsBoundAndSaysHow) {
   const auto predictor = make_predictor("delta", Catalog::embedded()).value();
   EXPECT_EQ(predictor->name(), "delta");

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/kernel_view.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace rooftile::report {
+namespace {
+
+// The bound is DRAM's 2 ms; the predicted 5 ms are limited by compute.
+TEST(KernelView, BoundNamesItsOwnLimiter) {
+  KernelReport kernel;
+  kernel.row.provenance = "analytical";
+  kernel.row.limiter = "compute";
+  kernel.row.latency_ms = 5;
+  kernel.row.bound_ms = 2;
+  kernel.terms = {{.limiter = "compute", .ms = 1, .arithmetic = ""},
+                  {.limiter = "dram", .ms = 2, .arithmetic = ""}};
+  const std::string text = kernels_to_text(std::array{kernel}, {.color = false, .width = 100});
+  EXPECT_NE(text.find("bound      2.00 ms, limited by dram"), std::string::npos) << text;
+  EXPECT_NE(text.find("limiter    compute, of the predicted time"), std::string::npos) << text;
+  kernel.row.limiter = "dram";
+  const std::string same = kernels_to_text(std::array{kernel}, {.color = false, .width = 100});
+  EXPECT_EQ(same.find("of the predicted time"), std::string::npos) << same;
+}
+
+}  // namespace
+}  // namespace rooftile::report
