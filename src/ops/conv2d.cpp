@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/integer.h"
+#include "ops/touched_rows.h"
 
 namespace rooftile::ops {
 

@@ -28,8 +28,4 @@ struct Conv2d {
   bool operator==(const Conv2d&) const = default;
 };
 
-/// Rows of the input that a forward pass or a filter gradient has to read: filters shorter than
-/// their stride skip some, and so may the end of the image.
-std::int64_t touched_rows(const ConvShape& conv);
-
 }  // namespace rooftile::ops

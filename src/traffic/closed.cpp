@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/integer.h"
-#include "ops/conv2d.h"
 #include "ops/norm.h"
+#include "ops/touched_rows.h"
 #include "traffic/conv_forms.h"
 
 namespace rooftile::traffic {
