@@ -13,7 +13,8 @@ namespace rooftile::latency {
 namespace {
 
 constexpr std::array kLadder{1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0};
-constexpr double kGain = 0.05;  // from doubling; below this nothing is gained
+constexpr double kLeastSaving = 1e-9;  // of cost, above rounding
+constexpr double kGain = 0.05;         // from doubling; below this nothing is gained
 
 /// Positions on kLadder.
 using Rungs = std::array<std::size_t, kResources>;
@@ -26,7 +27,8 @@ Factors factors_of(const Rungs& rungs) {
   return factors;
 }
 
-/// Lowers resources while the step still takes at most `limit` seconds, the dearest rung first.
+/// Lowers resources while the step still takes at most `limit` seconds, the dearest rung first;
+/// then exchanges rungs of one resource for cheaper ones of another.
 class Descent {
  public:
   Descent(const ScalingStudy& study, double limit, const CostModel& cost)
@@ -38,6 +40,15 @@ class Descent {
   }
 
   void run(Rungs& rungs) {
+    do {
+      descend(rungs);
+    } while (exchange(rungs));
+  }
+
+  [[nodiscard]] std::int64_t variants() const { return variants_; }
+
+ private:
+  void descend(Rungs& rungs) {
     bool changed = true;
     while (changed) {
       changed = false;
@@ -53,9 +64,29 @@ class Descent {
     }
   }
 
-  [[nodiscard]] std::int64_t variants() const { return variants_; }
+  /// One or two rungs more of a resource for fewer of another, where that is cheaper. Of the ways
+  /// to lower the other only the smallest that saves is tried: more would be slower still.
+  [[nodiscard]] bool exchange(Rungs& rungs) {
+    constexpr std::size_t kMostSteps = 2;
+    const double now = cost_.cost(factors_of(rungs));
+    for (std::size_t up = 0; up < kResources; ++up) {
+      for (std::size_t steps = 1; steps <= kMostSteps && rungs[up] + steps < kLadder.size();
+           ++steps) {
+        for (std::size_t down = 0; down < kResources; ++down) {
+          Rungs other = rungs;
+          other[up] += steps;
+          if (down == up) continue;
+          while (other[down] > 0 && cost_.cost(factors_of(other)) >= now - kLeastSaving)
+            --other[down];
+          if (cost_.cost(factors_of(other)) >= now - kLeastSaving || !fast_enough(other)) continue;
+          rungs = other;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
 
- private:
   /// Resources above 1, the one whose next rung down saves most first.
   [[nodiscard]] std::vector<std::size_t> by_saving(const Rungs& rungs) const {
     std::vector<std::pair<double, std::size_t>> savings;

@@ -123,7 +123,8 @@ struct Optimum {
   std::int64_t variants = 0;  ///< machines tried
 };
 /// The cheapest factors found (steps of 1.1 to 8) that reach `target`; nothing when all resources
-/// at 8 do not. A descent from several starts: a local optimum, no proof of the global one.
+/// at 8 do not. A descent from several starts with exchanges between two resources: a
+/// local optimum, no proof of the global one.
 std::optional<Optimum> optimize(const ScalingStudy& study, double target, const CostModel& cost);
 
 }  // namespace rooftile::latency

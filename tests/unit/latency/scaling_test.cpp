@@ -98,6 +98,37 @@ TEST(Scaling, OptimumReachesTheTargetAndIsCheaperThanScalingAll) {
   EXPECT_FALSE(optimize(study, 1000.0, cost)) << "launches remain";
 }
 
+// Layers of a ResNet: no machine with other SMs, lanes and DRAM on the ladder alone is cheaper.
+TEST(Scaling, NoMixOfComputeAndDramIsCheaperThanTheOptimum) {
+  ops::ConvShape conv{.n = 64, .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3};
+  conv.pad_h = conv.pad_w = 1;
+  const ops::ConvShape point{.n = 64, .c = 1024, .h = 14, .w = 14, .k = 256};
+  const ScalingStudy study =
+      make_study({ops::Conv2d{.conv = conv}, ops::Conv2d{.conv = point},
+                  ops::Elementwise{.function = ops::Function::Relu, .shape = {64 * 256, 56 * 56}}});
+  const CostModel cost;
+  const double base = study.step(Factors{}).seconds;
+  for (const double target : {1.5, 2.0}) {
+    double cheapest = 1e9;
+    for (const double sms : {1.0, 1.1, 1.25, 1.5, 1.75, 2.0}) {
+      for (const double lanes : {1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5}) {
+        for (const double dram : {1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5}) {
+          Factors f;
+          f.set(Resource::Sms, sms);
+          f.set(Resource::Lanes, lanes);
+          f.set(Resource::DramBandwidth, dram);
+          if (cost.cost(f) < cheapest && study.step(f).seconds <= base / target) {
+            cheapest = cost.cost(f);
+          }
+        }
+      }
+    }
+    const auto best = optimize(study, target, cost);
+    ASSERT_TRUE(best);
+    EXPECT_LE(best->cost, cheapest + 1e-9) << target;
+  }
+}
+
 // 0.25 * (2 - 1) for DRAM; 0.30 * (8 - 1) for twice the clock.
 TEST(CostModel, ClockCostsItsCube) {
   const CostModel cost;
