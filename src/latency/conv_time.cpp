@@ -160,6 +160,21 @@ ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine
   return out;
 }
 
+/// No kernel is faster than a level delivers its bytes. The fitted times of Winograd and FFT have
+/// no streams of their own for L1 and L2: on the machines of the fit they never bind, on variants
+/// with less bandwidth they do.
+void bind_to_levels(const TimeMachine& g, ConvCandidate& out) {
+  const auto bind = [&out](Bottleneck level, double seconds) {
+    if (seconds <= out.time.sm) return;
+    out.time.sm = seconds;
+    if (seconds > out.time.dram) out.time.bottleneck = level;
+  };
+  if (g.l2_bandwidth) bind(Bottleneck::L2, out.read.l2 / g.l2_bandwidth->base());
+  if (g.l1_bandwidth) {
+    bind(Bottleneck::L1, out.read.l1 / (g.sms * g.clock.base() * g.l1_bandwidth->base()));
+  }
+}
+
 /// A stride-1 3x3 layer as planes: `in` channels to `out` channels on n x h x w outputs.
 struct Plane {
   double n, h, w, in, out;
@@ -205,6 +220,7 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   out.time.ctas = ctas;
   out.time.concurrent = g.sms;
   out.flops = 2 * ctas * p.in * kFusedMacs;
+  bind_to_levels(g, out);
   return out;
 }
 
@@ -246,6 +262,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
                              work.n * work.k * std::ceil(work.m / out.time.tile.m));
   out.read.l1 = out.read.l2 = read + std::max(gemm_loads, moved);
   out.flops = 2 * 36 * work.m * work.n * work.k;
+  bind_to_levels(g, out);
   return out;
 }
 
@@ -266,6 +283,7 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   out.time.ctas = tiles * std::ceil(p.out / 32);
   out.time.concurrent = g.sms;
   out.flops = 2 * macs;
+  bind_to_levels(g, out);
   return out;
 }
 

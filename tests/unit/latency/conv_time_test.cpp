@@ -120,6 +120,23 @@ TEST(ConvCandidates, WinogradOnlyWhereItApplies) {
   }
 }
 
+// With a hundredth of the L1 and L2 bandwidth every algorithm is slower, and names the level.
+TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  ASSERT_TRUE(v100.l1_bandwidth && v100.l2_bandwidth);
+  TimeMachine slow = v100;
+  *slow.l2_bandwidth *= 0.01;
+  const double before = conv_candidates(layer_3x3(), DType::Fp32, v100, {}).front().seconds();
+  const auto l2 = conv_candidates(layer_3x3(), DType::Fp32, slow, {});
+  EXPECT_GT(l2.front().seconds(), 2 * before);
+  EXPECT_EQ(l2.front().time.bottleneck, Bottleneck::L2);
+  slow = v100;
+  *slow.l1_bandwidth *= 0.01;
+  const auto l1 = conv_candidates(layer_3x3(), DType::Fp32, slow, {});
+  EXPECT_GT(l1.front().seconds(), 1.5 * before);
+  EXPECT_EQ(l1.front().time.bottleneck, Bottleneck::L1);
+}
+
 // A strided gradient skips taps by row: half of the products of its GEMM, which are twice those of
 // the forward pass here (4 times the outputs).
 TEST(ConvCandidates, StridedGradientsSkipRows) {
