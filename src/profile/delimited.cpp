@@ -83,6 +83,17 @@ bool all_digits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+std::optional<std::array<std::int64_t, 3>> parse_dim3(
+    const std::array<std::string_view, 3>& fields) {
+  std::array<std::int64_t, 3> dims{};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto value = parse_int(fields[i]);
+    if (!value || *value < 0) return std::nullopt;
+    dims[i] = *value;
+  }
+  return dims;
+}
+
 std::optional<std::array<std::int64_t, 3>> parse_dim3(std::string_view text) {
   text = trim(text);
   if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);

@@ -37,6 +37,9 @@ std::optional<char> header_delimiter(std::string_view line, std::string_view wan
 
 /// "(256, 1, 1)" or "256" -> three numbers.
 std::optional<std::array<std::int64_t, 3>> parse_dim3(std::string_view text);
+/// The same of three fields; nothing where one of them is no size.
+std::optional<std::array<std::int64_t, 3>> parse_dim3(
+    const std::array<std::string_view, 3>& fields);
 
 bool all_digits(std::string_view text);
 

@@ -244,13 +244,7 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
 std::optional<Dim3> NcuImport::dimensions(const Index& whole,
                                           const std::array<Index, 3>& parts) const {
   if (whole) return parse_dim3(field(whole));
-  Dim3 dims{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto value = parse_int(field(parts[i]));
-    if (!value || *value < 0) return std::nullopt;
-    dims[i] = *value;
-  }
-  return dims;
+  return parse_dim3({field(parts[0]), field(parts[1]), field(parts[2])});
 }
 
 void NcuImport::note_launch(std::size_t kernel, double launches) {

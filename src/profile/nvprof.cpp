@@ -209,13 +209,7 @@ Status NvprofImport::time_row() {
 }
 
 std::optional<Dim3> NvprofImport::dimensions(const std::array<Index, 3>& parts) const {
-  Dim3 dims{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto value = parse_int(field(parts[i]));
-    if (!value || *value < 0) return std::nullopt;
-    dims[i] = *value;
-  }
-  return dims;
+  return parse_dim3({field(parts[0]), field(parts[1]), field(parts[2])});
 }
 
 Status NvprofImport::trace_metrics_row() {
