@@ -5,25 +5,13 @@
 
 #include <array>
 
+#include "core/utf8.h"
+
 namespace rooftile::profile {
 
 namespace {
 
 constexpr std::size_t kMaxString = std::size_t{16} << 20;
-
-void append_utf8(std::uint32_t code, std::string& out) {
-  const auto put = [&out](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
 
 bool number_character(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
@@ -105,17 +93,42 @@ Status JsonScanner::read_escape() {
     case 'r': text_.push_back('\r'); return {};
     case 'b': text_.push_back('\b'); return {};
     case 'f': text_.push_back('\f'); return {};
-    case 'u': {
-      std::uint32_t code = 0;
-      ROOFTILE_CHECK(read_hex(code));
-      append_utf8(code, text_);
-      return {};
-    }
+    case 'u': return read_code_point();
     default: text_.push_back(c); return {};  // \" \\ \/, and what is not an escape at all
   }
 }
 
-Status JsonScanner::read_hex(std::uint32_t& code) {
+/// The four digits after "\u", and the second escape that the first half of a pair needs.
+Status JsonScanner::read_code_point() {
+  ROOFTILE_TRY(std::uint32_t code, read_hex());
+  ROOFTILE_TRY(const bool pair, is_high_surrogate(code) ? take('\\') : Result<bool>(false));
+  if (pair) {
+    ROOFTILE_TRY(const bool unicode, take('u'));
+    if (!unicode) {
+      append_utf8(code, text_);
+      return read_escape();
+    }
+    ROOFTILE_TRY(const std::uint32_t next, read_hex());
+    if (is_low_surrogate(next)) {
+      code = join_surrogates(code, next);
+    } else {
+      append_utf8(code, text_);
+      code = next;
+    }
+  }
+  append_utf8(code, text_);
+  return {};
+}
+
+Result<bool> JsonScanner::take(char wanted) {
+  if (position_ == size_) ROOFTILE_CHECK(fill());
+  if (finished_ || buffer_[position_] != wanted) return false;
+  ++position_;
+  return true;
+}
+
+Result<std::uint32_t> JsonScanner::read_hex() {
+  std::uint32_t code = 0;
   for (int digit = 0; digit < 4; ++digit) {
     if (position_ == size_) ROOFTILE_CHECK(fill());
     if (finished_) return damaged();
@@ -126,7 +139,7 @@ Status JsonScanner::read_hex(std::uint32_t& code) {
     if (value == std::string_view::npos) return damaged();
     code = code * 16 + static_cast<std::uint32_t>(value);
   }
-  return {};
+  return code;
 }
 
 /// Digits that may lie across two buffers.

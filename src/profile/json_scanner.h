@@ -38,7 +38,10 @@ class JsonScanner {
   Status fill();
   Status read_string();
   Status read_escape();
-  Status read_hex(std::uint32_t& code);
+  Status read_code_point();
+  Result<std::uint32_t> read_hex();
+  /// Consumes the next character if it is the wanted one.
+  Result<bool> take(char wanted);
   Status read_number(double& value);
   Status skip_word();
   Status expect_colon();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/file.h"
+#include "core/utf8.h"
 
 namespace rooftile::profile {
 
@@ -32,25 +33,6 @@ std::optional<Encoding> wide_without_mark(std::string_view text) {
   }
   if (little) return Encoding::Utf16Le;
   return big ? std::optional(Encoding::Utf16Be) : std::nullopt;
-}
-
-void append_utf8(std::uint32_t code, std::vector<char>& out) {
-  const auto put = [&out](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
 }
 
 }  // namespace
@@ -180,7 +162,7 @@ void TextSource::State::make_room() {
 
 /// Decodes `wide` into the buffer; an odd byte and a lone high surrogate wait for more.
 void TextSource::State::decode_wide() {
-  std::vector<char> text;
+  std::string text;
   text.reserve(wide.size());
   std::size_t i = 0;
   const auto unit = [&](std::size_t at) {
@@ -191,10 +173,12 @@ void TextSource::State::decode_wide() {
   };
   for (; i + 1 < wide.size(); i += 2) {
     std::uint32_t code = unit(i);
-    if (code >= 0xD800 && code < 0xDC00) {
+    if (is_high_surrogate(code)) {
       if (i + 3 >= wide.size()) break;
-      code = 0x10000 + ((code - 0xD800) << 10) + ((unit(i + 2) - 0xDC00) & 0x3FF);
-      i += 2;
+      if (const std::uint32_t next = unit(i + 2); is_low_surrogate(next)) {
+        code = join_surrogates(code, next);
+        i += 2;
+      }
     }
     append_utf8(code, text);
   }

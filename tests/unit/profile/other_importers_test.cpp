@@ -194,6 +194,17 @@ TEST(Kineto, WhatProfilersWriteIsNotAlwaysJson) {
       "\"occupancy\":NaN,\"x\":-Infinity,\"y\":null}},\n");
   ASSERT_EQ(p.kernels.size(), 1U);
   EXPECT_EQ(p.kernels[0].name, "aA\n\tb");
+  const auto name = [](const std::string& escaped) {
+    return import("[{\"ph\":\"X\",\"cat\":\"kernel\",\"dur\":1,\"name\":\"" + escaped + "\"}]")
+        .kernels.at(0)
+        .name;
+  };
+  EXPECT_EQ(name("\\ud83d\\ude00"), "\xF0\x9F\x98\x80") << "a pair of UTF-16 is one character";
+  const std::string unknown = "\xEF\xBF\xBD";
+  EXPECT_EQ(name("\\ud83d"), unknown);
+  EXPECT_EQ(name("\\ud83dx"), unknown + "x");
+  EXPECT_EQ(name("\\ud83d\\n"), unknown + "\n");
+  EXPECT_EQ(name("\\ud83d\\u0041"), unknown + "A");
   EXPECT_NE(failure("[{\"ph\":\"X\",\"cat\":\"kernel\"]").find("damaged near byte 25"),
             std::string::npos);
   EXPECT_NE(failure("{\"traceEvents\":" + std::string(300, '[')).find("damaged"),
