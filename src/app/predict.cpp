@@ -30,7 +30,7 @@ Status check_applies(const Request& request, const graph::Graph& graph) {
   if (request.sequence && !decode && *request.sequence != graph.sequence) {
     return usage_error(
         fmt::format("--seq {} does not apply to {}", *request.sequence, graph.name),
-        graph.sequence == 1
+        graph.sequence == 0
             ? "its input has no tokens; remove --seq"
             : fmt::format("it always works on {} tokens; remove --seq", graph.sequence));
   }
@@ -126,7 +126,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
 
   Request resolved = request;
   resolved.predictor = predictor.name();
-  if (model.family != "cnn") resolved.sequence = model.sequence;
+  if (model.sequence > 0) resolved.sequence = model.sequence;
   if (model.step == graph::Step::Decode) resolved.context = model.context;
   Report report =
       report::make(resolved, model, machine, step, aggregate::fullest(memory, parallelism));

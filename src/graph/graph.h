@@ -66,7 +66,7 @@ struct Graph {
   Step step = Step::Infer;
   DType dtype = DType::Fp32;
   std::int64_t batch = 1;
-  std::int64_t sequence = 1;    ///< tokens per sequence that this step processes
+  std::int64_t sequence = 0;    ///< tokens per sequence that this step processes; 0 for images
   std::int64_t context = 0;     ///< decode: tokens in the cache before the step
   std::int64_t parameters = 0;  ///< trainable parameters, tied ones once
   /// In memory beside `parameters`, but not read by this step (T5's encoder in decode).

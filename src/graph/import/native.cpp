@@ -111,7 +111,7 @@ Status NativeImporter::read_symbols() {
   ROOFTILE_TRY(const TokenCounts tokens, token_counts(options, longest, document_.where()));
   symbols_["batch"] = tokens.batch;
   if (max_sequence) symbols_["seq"] = tokens.queries;
-  graph_.sequence = tokens.queries;
+  graph_.sequence = max_sequence ? tokens.queries : 0;
   const auto own = document_.find("symbols");
   if (!own) return {};
   ROOFTILE_TRY(const auto members, own->members());
