@@ -113,7 +113,8 @@ Terminal terminal() {
   result.color = result.is_terminal && std::getenv("NO_COLOR") == nullptr;
   winsize size{};
   if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
-    result.width = std::min<int>(size.ws_col, 100);
+    result.columns = size.ws_col;
+    result.width = std::min(result.columns, 100);
   }
   return result;
 }

@@ -44,7 +44,8 @@ Status emit(const Output& output, const std::string& text);
 struct Terminal {
   bool is_terminal = false;
   bool color = false;
-  int width = 100;
+  int width = 100;    ///< for prose and most tables: never more than reads well
+  int columns = 100;  ///< all there is, for wide tables
 };
 Terminal terminal();
 

@@ -172,6 +172,13 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
 
 }  // namespace
 
+static void add_refit_options(CLI::App& command, fit::FitOptions& fit) {
+  command.add_option("--seed", fit.seed, "of the refits")->capture_default_str();
+  command.add_option("--threads", fit.threads, "that refit at the same time")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+}
+
 static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateLabels>();
   CLI::App* command = evaluate.add_subcommand("labels", "whole steps, per GPU, model and mode");
@@ -183,10 +190,7 @@ static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
                     "predict each GPU with weights fitted without it");
   command->add_option("--kernels", options->kernels,
                       "measured kernels to refit on (default: nvidia/ and amd/ beside the file)");
-  command->add_option("--seed", options->fit.seed, "of the refits")->capture_default_str();
-  command->add_option("--threads", options->fit.threads)
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+  add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
   command->callback([options, &context] {
     run_command(context, [&] { return run_evaluate_labels(*options, context); });
@@ -200,10 +204,7 @@ static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   command->add_option("--predictor", options->predictor, "name, or folder that fit wrote");
   command->add_flag("--leave-one-gpu-out", options->left_out,
                     "refit without each GPU of the files and predict that GPU");
-  command->add_option("--seed", options->fit.seed, "of the refits")->capture_default_str();
-  command->add_option("--threads", options->fit.threads)
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+  add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
   command->callback([options, &context] {
     run_command(context, [&] { return run_evaluate(*options, context); });
@@ -215,10 +216,7 @@ static void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
   CLI::App* command = evaluate.add_subcommand(
       "tiles", "tiles of products against the launched ones, each GPU left out");
   command->add_option("files", options->files, "CSV files of measured products")->required();
-  command->add_option("--seed", options->fit.seed, "of the refits")->capture_default_str();
-  command->add_option("--threads", options->fit.threads)
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+  add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "markdown"});
   command->callback([options, &context] {
     run_command(context, [&] { return run_evaluate_tiles(*options, context); });

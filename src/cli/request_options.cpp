@@ -3,11 +3,10 @@
 
 namespace rooftile::cli {
 
-void add_request_options(CLI::App& command, Request& request) {
-  command
-      .add_option("model", request.model,
-                  "built-in name (rooftile models), Hugging Face config.json or native graph JSON")
-      ->required();
+void add_step_options(CLI::App& command, Request& request) {
+  command.add_option(
+      "model", request.model,
+      "built-in name (rooftile models), Hugging Face config.json or native graph JSON");
   command.add_option("--phase", request.phase, "what the step does: infer, train, prefill, decode")
       ->capture_default_str();
   command.add_option("--batch", request.batch, "sequences or images in the step")
@@ -19,6 +18,13 @@ void add_request_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command.add_option("--attention", request.attention, "eager (scores in memory) or flash (fused)")
       ->capture_default_str();
+  command.add_option("--machine", request.machine,
+                     "measured ceilings to use instead of the data sheet's");
+}
+
+void add_request_options(CLI::App& command, Request& request) {
+  add_step_options(command, request);
+  command.get_option("model")->required();
   command
       .add_option("--fusion", request.fusion, "none, or compile (fuse chains of vector operators)")
       ->capture_default_str();
@@ -41,8 +47,6 @@ void add_request_options(CLI::App& command, Request& request) {
       "--system", request.system,
       "links between the GPUs: catalogue name or JSON file (default: the GPU's own)");
   command.add_option("--predictor", request.predictor, "how kernels are timed (default: the best)");
-  command.add_option("--machine", request.machine,
-                     "measured ceilings to use instead of the data sheet's");
 }
 
 }  // namespace rooftile::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options that say what step to predict, shared by predict and compare.
+// The options that say what step is meant.
 #pragma once
 
 #include "cli/command.h"
@@ -8,6 +8,9 @@
 
 namespace rooftile::cli {
 
+/// The model and its sizes, for every command that works on the kernels of a step.
+void add_step_options(CLI::App& command, Request& request);
+/// The same with all that a prediction can be asked for; the model is required.
 void add_request_options(CLI::App& command, Request& request);
 
 }  // namespace rooftile::cli

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rooftile scale MODEL | conv ... --gpu GPU --set KEY=FACTOR,...: what-if on the machine.
-#include <algorithm>
 #include <memory>
 
 #include "app/scale.h"
 #include "cli/commands.h"
 #include "cli/conv_options.h"
+#include "cli/request_options.h"
 
 namespace rooftile::cli {
 
@@ -32,7 +32,7 @@ Status run_scale(ScaleOptions& options, bool one_layer, const Context& context) 
   const Terminal screen = terminal();
   return emit(options.output,
               report::scale_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                             .width = std::max(screen.width, 140)}));
+                                             .width = screen.columns}));
 }
 
 }  // namespace
@@ -42,14 +42,8 @@ void add_scale(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("scale", "what if the GPU had more of a resource; balanced scaling");
   Request& step = options->request.step;
-  command->add_option("model", step.model, "built-in name, config.json or native graph JSON");
+  add_step_options(*command, step);
   command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
-  command->add_option("--phase", step.phase, "infer, train, prefill, decode")
-      ->capture_default_str();
-  command->add_option("--batch", step.batch, "images or sequences")->capture_default_str();
-  command->add_option("--seq", step.sequence, "tokens per sequence");
-  command->add_option("--dtype", step.dtype, "fp32, tf32, fp16, bf16, ...")->capture_default_str();
-  command->add_option("--machine", step.machine, "measured ceilings");
   command
       ->add_option("--set", options->request.set,
                    "factors of one variant: sms, lanes, sm_memory, shared_bw, l1_bw, l2_bw, "

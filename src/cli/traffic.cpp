@@ -50,7 +50,7 @@ Status run_traffic(TrafficOptions& options, bool one_layer, const Context& conte
   const Terminal screen = terminal();
   return emit(options.output,
               report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                               .width = std::max(screen.width, 160)}));
+                                               .width = screen.columns}));
 }
 
 }  // namespace
@@ -60,16 +60,8 @@ void add_traffic(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("traffic", "bytes per memory level, reuse and bottleneck of each layer");
   Request& step = options->request.step;
-  command->add_option("model", step.model, "built-in name, config.json or native graph JSON");
+  add_step_options(*command, step);
   command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
-  command->add_option("--phase", step.phase, "infer, train, prefill, decode")
-      ->capture_default_str();
-  command->add_option("--batch", step.batch, "images or sequences")->capture_default_str();
-  command->add_option("--seq", step.sequence, "tokens per sequence");
-  command->add_option("--context", step.context, "decode: tokens in the KV cache");
-  command->add_option("--dtype", step.dtype, "fp32, tf32, fp16, bf16, ...")->capture_default_str();
-  command->add_option("--attention", step.attention, "eager or flash")->capture_default_str();
-  command->add_option("--machine", step.machine, "measured ceilings");
   command
       ->add_option("--traffic-model", options->request.traffic_model,
                    "exact (counted; the default), closed (formulas) or paper (DeLTA as published)")

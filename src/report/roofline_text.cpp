@@ -29,25 +29,6 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f}%", fraction * 100);
 }
 
-/// Breaks at spaces and after commas; a word longer than the line stands alone.
-std::string wrapped(const std::string& text, int width, std::string_view indent) {
-  std::string out, line;
-  std::size_t begin = 0;
-  const auto limit = static_cast<std::size_t>(std::max(40, width)) - indent.size();
-  while (begin < text.size()) {
-    std::size_t end = text.find_first_of(" ,", begin);
-    end = end == std::string::npos ? text.size() : end + 1;
-    const std::string word = text.substr(begin, end - begin);
-    if (!line.empty() && line.size() + word.size() > limit) {
-      out += std::string(out.empty() ? "" : indent) + std::string(trim(line)) + "\n";
-      line.clear();
-    }
-    line += word;
-    begin = end;
-  }
-  return out + std::string(out.empty() ? "" : indent) + line + "\n";
-}
-
 std::string roofs_text(const Chart& chart, int width) {
   if (chart.roofs.memory.empty() && chart.roofs.compute.empty()) return "";
   std::string text = fmt::format("roofs ({}){}: ", chart.roofs.provenance(),
@@ -61,7 +42,7 @@ std::string roofs_text(const Chart& chart, int width) {
     text += fmt::format("{}{} {}", first ? "" : ", ", name_of(roof.key), format_rate(roof.rate));
     first = false;
   }
-  return wrapped(text, width, "  ") + "\n";
+  return wrapped(text, width, 0, 2) + "\n";
 }
 
 std::string total_text(const Chart& chart) {
@@ -209,15 +190,13 @@ std::string notes_text(const Chart& chart, const TextOptions& options) {
   std::string text = "formulas\n";
   if (chart.formulas.empty()) text.clear();
   for (const profile::FormulaUse& use : chart.formulas) {
-    text +=
-        "  " + wrapped(fmt::format("{} = {}", use.quantity, use.text), options.width - 2, "      ");
+    text += wrapped(fmt::format("{} = {}", use.quantity, use.text), options.width, 2, 6);
   }
   for (const profile::Warning& warning : chart.warnings) {
     // A command to copy stands on a line of its own and is not broken.
     const std::size_t command = warning.message.find("collect it with: ");
-    text +=
-        yellow("warning: ", options.color) +
-        wrapped(warning.name + ": " + warning.message.substr(0, command), options.width - 9, "  ");
+    text += labelled("warning", warning.name + ": " + warning.message.substr(0, command),
+                     options.width, options.color);
     if (command != std::string::npos) text += "  " + warning.message.substr(command) + "\n";
   }
   return text;

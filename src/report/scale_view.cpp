@@ -29,14 +29,9 @@ std::string shares_text(const ScaleVariant& variant) {
   std::string text;
   for (const auto& [name, share] : variant.share) {
     if (share >= 0.005)
-      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, share * 100);
+      text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", name, share * 100);
   }
   return text;
-}
-
-void add_variant(Table& table, const ScaleVariant& variant, const std::string& label) {
-  table.add({label, format_ms(variant.time_ms), fmt::format("{:.2f}x", variant.speedup),
-             fmt::format("{:.2f}", variant.cost), shares_text(variant)});
 }
 
 std::string variants_text(const ScaleStep& step, const TextOptions& options) {
@@ -44,19 +39,35 @@ std::string variants_text(const ScaleStep& step, const TextOptions& options) {
                {.title = "time", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
                {.title = "cost", .align = Align::Right},
-               {.title = "time by bottleneck"}});
-  add_variant(table, step.base, "as it is");
-  for (const ScaleVariant& variant : step.variants) {
-    add_variant(table, variant, factors_text(variant));
-  }
+               {.title = "percent of time by bottleneck"}});
+  const auto add = [&table](const ScaleVariant& variant) {
+    table.add({factors_text(variant), format_ms(variant.time_ms),
+               fmt::format("{:.2f}x", variant.speedup), fmt::format("{:.2f}", variant.cost),
+               shares_text(variant)});
+  };
+  add(step.base);
+  for (const ScaleVariant& variant : step.variants) add(variant);
+  return table.render(options.width, 2);
+}
+
+/// The cheapest sets that reach a speed-up; the sets are long and stand last.
+std::string balanced_text(const ScaleStep& step, const TextOptions& options) {
+  if (step.balanced.empty()) return {};
+  Table table({{.title = "target", .align = Align::Right},
+               {.title = "time", .align = Align::Right},
+               {.title = "cost", .align = Align::Right},
+               {.title = "bottleneck"},
+               {.title = "cheapest set"}});
   for (const auto& [target, variant] : step.balanced) {
+    const std::string label = fmt::format("{:g}x", target);
     if (variant) {
-      add_variant(table, *variant, fmt::format("{:g}x: {}", target, factors_text(*variant)));
+      table.add({label, format_ms(variant->time_ms), fmt::format("{:.2f}", variant->cost),
+                 variant->bottleneck, factors_text(*variant)});
     } else {
-      table.add({fmt::format("{:g}x: out of reach, launches remain", target), "-", "-", "-", "-"});
+      table.add({label, "-", "-", "-", "out of reach, launches remain"});
     }
   }
-  return table.render(options.width, 2);
+  return "\n" + table.render(options.width, 2);
 }
 
 /// The resource of which alone more helps a layer most: "dram_bw to 3.4x: 1.8x".
@@ -168,10 +179,11 @@ std::string scale_to_text(const ScaleReport& report, const TextOptions& options)
   for (const ScaleStep& step : report.steps) {
     if (!text.empty()) text += "\n";
     text += bold(step.name, options.color) + " on variants of " + report.gpu_name + "\n";
-    text += variants_text(step, options) + layers_text(step, options) + balance_text(step);
+    text += variants_text(step, options) + balanced_text(step, options) +
+            layers_text(step, options) + balance_text(step);
   }
   for (const std::string& warning : report.warnings) {
-    text += yellow("  note: ", options.color) + warning + "\n";
+    text += labelled("note", warning, options.width, options.color);
   }
   return text;
 }

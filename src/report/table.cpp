@@ -11,24 +11,31 @@
 
 namespace rooftile::report {
 
-std::string Table::render(int width, int indent) const {
-  constexpr std::size_t kGap = 2;
-  std::vector<std::size_t> widths;
+namespace {
+
+constexpr std::size_t kGap = 2;  ///< columns between columns
+
+}  // namespace
+
+Table::Layout Table::layout(int width, int indent) const {
+  Layout result{.widths = {}, .left_out = std::vector<bool>(columns_.size(), false)};
+  std::vector<std::size_t>& widths = result.widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t widest = columns_[c].title.size();
     for (const auto& row : rows_) widest = std::max(widest, row[c].size());
     widths.push_back(widest);
   }
-  std::vector<bool> left_out(columns_.size(), false);
   const auto total = [&] {
     std::size_t sum = static_cast<std::size_t>(indent);
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (!left_out[c]) sum += widths[c] + (c > 0 ? kGap : 0);
+      if (!result.left_out[c]) sum += widths[c] + (c > 0 ? kGap : 0);
     }
     return sum;
   };
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (columns_[c].optional && total() > static_cast<std::size_t>(width)) left_out[c] = true;
+  for (std::size_t c = columns_.size(); c-- > 0;) {
+    if (columns_[c].optional && total() > static_cast<std::size_t>(width)) {
+      result.left_out[c] = true;
+    }
   }
   while (total() > static_cast<std::size_t>(width)) {  // the widest shrinkable column gives way
     std::size_t victim = columns_.size();
@@ -41,11 +48,25 @@ std::string Table::render(int width, int indent) const {
     if (victim == columns_.size()) break;
     --widths[victim];
   }
+  return result;
+}
+
+std::vector<std::string> Table::left_out(int width, int indent) const {
+  const Layout room = layout(width, indent);
+  std::vector<std::string> titles;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (room.left_out[c]) titles.push_back(columns_[c].title);
+  }
+  return titles;
+}
+
+std::string Table::render(int width, int indent) const {
+  const auto [widths, absent] = layout(width, indent);
   std::string text;
-  const auto line = [&](const auto& cell_of) {
+  const auto line = [&, &widths = widths, &absent = absent](const auto& cell_of) {
     std::string row(static_cast<std::size_t>(indent), ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (left_out[c]) continue;
+      if (absent[c]) continue;
       const std::string cell =
           columns_[c].path ? shorten_path(cell_of(c), widths[c]) : shorten(cell_of(c), widths[c]);
       if (c > 0) row.append(kGap, ' ');
@@ -84,32 +105,35 @@ std::string shorten_path(std::string_view text, std::size_t width) {
   return shorten(rest, width);
 }
 
-std::string wrapped(std::string_view text, int width, int indent) {
-  const auto room = static_cast<std::size_t>(std::max(20, width - indent));
+std::string wrapped(std::string_view text, int width, int first, int indent) {
+  const auto limit = static_cast<std::size_t>(std::max(40, width));
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   std::string out;
-  std::string line;
-  for (std::string_view word : split(text, ' ')) {
-    if (!line.empty() && line.size() + 1 + word.size() > room) {
-      out += margin + line + "\n";
-      line.clear();
+  std::string line(static_cast<std::size_t>(first), ' ');
+  bool fresh = true;  // nothing but the margin on the line
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" ,"), text.size() - 1) + 1;
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(end);
+    const std::size_t wide = word.size() - (word.back() == ' ' ? 1 : 0);
+    if (!fresh && line.size() + wide > limit) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+      line = margin;
+      fresh = true;
     }
-    while (word.size() > room) {  // a path longer than the line
-      out += margin + std::string(word.substr(0, room)) + "\n";
-      word.remove_prefix(room);
-    }
-    if (!line.empty()) line += ' ';
+    if (fresh && word == " ") continue;
     line += word;
+    fresh = false;
   }
-  if (!line.empty()) out += margin + line + "\n";
-  return out;
+  line.erase(line.find_last_not_of(' ') + 1);
+  return fresh ? out : out + line + "\n";
 }
 
-std::string warning_text(std::string_view text, int width, bool color) {
-  constexpr int kIndent = 2;
-  std::string lines = wrapped(fmt::format("warning: {}", text), width, kIndent);
+std::string labelled(std::string_view label, std::string_view text, int width, bool color) {
+  std::string lines = wrapped(fmt::format("{}: {}", label, text), width, 0, 2);
   lines.pop_back();  // the last line end is not coloured
-  return yellow(std::string_view(lines).substr(kIndent), color) + "\n";
+  return yellow(lines, color) + "\n";
 }
 
 std::string bold(std::string_view text, bool on) {
@@ -127,6 +151,13 @@ std::string format_ms(double ms) {
   if (ms >= 100) return fmt::format("{:.1f} ms", ms);
   if (ms >= 1) return fmt::format("{:.2f} ms", ms);
   return fmt::format("{:.1f} us", ms * 1000);
+}
+
+std::string_view short_phase(std::string_view phase) {
+  if (phase == "forward") return "fwd";
+  if (phase == "backward") return "bwd";
+  if (phase == "accumulate" || phase == "optimizer") return phase.substr(0, 3);
+  return phase;
 }
 
 std::string csv_field(std::string_view text) {

@@ -3,6 +3,7 @@
 // Aligned text tables and bars for terminals.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ struct Column {
   std::string title;
   Align align = Align::Left;
   bool shrink = false;    ///< give way (cut with "..") when the table is too wide
-  bool optional = false;  ///< left out when the table is too wide, before anything is cut
+  bool optional = false;  ///< left out when the table is too wide, the rightmost first
   bool path = false;      ///< parts of a name give way first: "layers/attn.q_proj", "q_proj"
 };
 
@@ -27,8 +28,16 @@ class Table {
   /// Lines that end in '\n', indented by `indent`, at most `width` columns where shrinking can do
   /// it.
   [[nodiscard]] std::string render(int width, int indent) const;
+  /// Titles of the columns for which `width` has no room.
+  [[nodiscard]] std::vector<std::string> left_out(int width, int indent) const;
 
  private:
+  struct Layout {
+    std::vector<std::size_t> widths;
+    std::vector<bool> left_out;
+  };
+  [[nodiscard]] Layout layout(int width, int indent) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
@@ -42,11 +51,15 @@ std::string shorten(std::string_view text, std::size_t width);
 /// "q_proj"), then its middle.
 std::string shorten_path(std::string_view text, std::size_t width);
 
-/// Words of `text` in lines of at most `width` columns, each indented.
-std::string wrapped(std::string_view text, int width, int indent);
+/// `text` in lines of at most `width` columns, broken at spaces and after commas; what is longer (a
+/// path, a command) stays in one piece, to be copied. The first line is indented by `first`.
+std::string wrapped(std::string_view text, int width, int first, int indent);
+inline std::string wrapped(std::string_view text, int width, int indent) {
+  return wrapped(text, width, indent, indent);
+}
 
-/// "warning: text", continued lines indented.
-std::string warning_text(std::string_view text, int width, bool color);
+/// "warning: text" or another label, on as many lines as it takes; continued ones are indented.
+std::string labelled(std::string_view label, std::string_view text, int width, bool color);
 
 /// ANSI styles; plain text when `on` is false.
 std::string bold(std::string_view text, bool on);
@@ -55,6 +68,9 @@ std::string yellow(std::string_view text, bool on);
 
 /// 1234.5 -> "1234.5 ms"; picks us, ms or s so that 3 to 4 digits are shown.
 std::string format_ms(double ms);
+
+/// "fwd", "bwd", "acc", "opt"; "dgrad" and "wgrad" stay.
+std::string_view short_phase(std::string_view phase);
 
 /// RFC 4180: quotes a field when it needs it.
 std::string csv_field(std::string_view text);

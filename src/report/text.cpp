@@ -120,12 +120,6 @@ std::string memory(const Report& report) {
   return text + "\n" + wrapped(fmt::format("{}", fmt::join(parts, ", ")), 100, 4);
 }
 
-std::string_view short_phase(std::string_view phase) {
-  if (phase == "forward") return "fwd";
-  if (phase == "backward") return "bwd";
-  return phase.substr(0, 3);  // acc, opt
-}
-
 std::string operators(const Report& report, const TextOptions& options) {
   std::vector<std::size_t> order(report.operators.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -190,7 +184,7 @@ std::string to_text(const Report& report, const TextOptions& options) {
   text += "\nmost expensive operators, all layers together\n" + operators(report, options);
   if (!report.warnings.empty()) text += "\n";
   for (const std::string& warning : report.warnings) {
-    text += warning_text(warning, options.width, color);
+    text += labelled("warning", warning, options.width, color);
   }
   return text;
 }
@@ -234,8 +228,8 @@ std::string compare_to_text(std::span<const Report> reports, const TextOptions& 
   }
   for (const Report& report : reports) {
     for (const std::string& warning : report.warnings) {
-      text += warning_text(fmt::format("{}: {}", report.gpu_name, warning), options.width,
-                           options.color);
+      text += labelled("warning", fmt::format("{}: {}", report.gpu_name, warning), options.width,
+                       options.color);
     }
   }
   return text;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -24,9 +25,10 @@ double demand(double bytes, const LayerTraffic& layer) {
   return ratio(bytes, layer.latency_ms * 1e-3);
 }
 
+/// Percent of a level's ceiling that the layer demands; "-" where the ceiling is not known.
 std::string share_of(double bytes, const LayerTraffic& layer, std::optional<double> ceiling) {
   if (!ceiling) return "-";
-  return fmt::format("{:.0f} %", 100 * demand(bytes, layer) / *ceiling);
+  return fmt::format("{:.0f}", 100 * demand(bytes, layer) / *ceiling);
 }
 
 ordered_json level_json(const LevelBytes& bytes) {
@@ -109,8 +111,12 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
 }
 
 std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
-  std::string text = fmt::format("\n  {} {}: a library would take {} ({})\n", layer.shape,
-                                 layer.phase, layer.algorithm, format_ms(layer.algorithm_ms));
+  std::string text =
+      "\n" +
+      wrapped(fmt::format("{} {}: {} CTAs of {} in {:.1f} waves; a library would take {} ({})",
+                          layer.shape, layer.phase, layer.ctas, layer.tile, layer.waves,
+                          layer.algorithm, format_ms(layer.algorithm_ms)),
+              options.width, 2);
   Table table({{.title = "algorithm"},
                {.title = "FLOPs", .align = Align::Right},
                {.title = "L1", .align = Align::Right},
@@ -141,8 +147,7 @@ std::string choice_text(const TrafficReport& report) {
   if (convolutions == 0) return {};
   return fmt::format(
       "  convolutions are timed as implicit GEMMs with the tile shown; a library would run {} of "
-      "{} "
-      "otherwise: {} in all\n",
+      "{}\n  otherwise: {} in all\n",
       others, convolutions, format_ms(time));
 }
 
@@ -170,6 +175,48 @@ std::string totals_text(const TrafficReport& report) {
   return text + "\n" + choice_text(report);
 }
 
+/// Left out of a narrow table, from the right: tile, waves, bytes written, reuse; and the phase
+/// where there is but one.
+std::string layers_text(const TrafficReport& report, const TextOptions& options) {
+  constexpr int kIndent = 2;
+  const bool one_phase = std::all_of(
+      report.layers.begin(), report.layers.end(),
+      [&](const LayerTraffic& layer) { return layer.phase == report.layers.front().phase; });
+  Table table({{.title = "layer", .shrink = true},
+               {.title = "phase", .optional = one_phase},
+               {.title = "x", .align = Align::Right},
+               {.title = "time", .align = Align::Right},
+               {.title = "bottleneck"},
+               {.title = "L1", .align = Align::Right},
+               {.title = "L2", .align = Align::Right},
+               {.title = "DRAM", .align = Align::Right},
+               {.title = "% of roofs", .align = Align::Right},
+               {.title = "reuse", .align = Align::Right, .optional = true},
+               {.title = "written", .align = Align::Right, .optional = true},
+               {.title = "waves", .align = Align::Right, .optional = true},
+               {.title = "tile", .optional = true}});
+  for (const LayerTraffic& layer : report.layers) {
+    const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
+    table.add(
+        {layer.name, std::string(short_phase(layer.phase)), std::to_string(layer.count),
+         format_ms(layer.latency_ms), layer.bottleneck, bytes(layer.read.l1), bytes(layer.read.l2),
+         bytes(layer.read.dram),
+         fmt::format("{}/{}/{}", share_of(layer.read.l1, layer, report.l1_ceiling),
+                     share_of(layer.read.l2, layer, report.l2_ceiling),
+                     share_of(layer.read.dram + layer.dram_written, layer, report.dram_ceiling)),
+         fmt::format("{:.1f}/{:.1f}", ratio(layer.read.l1, layer.read.l2),
+                     ratio(layer.read.l2, layer.read.dram)),
+         bytes(layer.dram_written), fmt::format("{:.1f}", layer.waves), layer.tile});
+  }
+  std::string text = table.render(options.width, kIndent);
+  if (const auto absent = table.left_out(options.width, kIndent); !absent.empty()) {
+    text += dim(fmt::format("  no room for: {}; a wider terminal or --format csv shows them\n",
+                            fmt::join(absent, ", ")),
+                options.color);
+  }
+  return text;
+}
+
 /// A fraction of the ceiling, empty where that is not known.
 std::string fraction_field(double bytes, const LayerTraffic& layer, std::optional<double> ceiling) {
   return ceiling ? fmt::format("{}", demand(bytes, layer) / *ceiling) : std::string();
@@ -180,43 +227,18 @@ std::string fraction_field(double bytes, const LayerTraffic& layer, std::optiona
 std::string traffic_to_text(const TrafficReport& report, const TextOptions& options) {
   std::string text =
       bold(report.model_name.empty() ? "one layer" : report.model_name, options.color);
-  text += fmt::format(" on {}, traffic model: {}; bytes loaded per launch\n\n", report.gpu_name,
-                      report.traffic_model);
-  Table table({{.title = "layer", .shrink = true},
-               {.title = "phase"},
-               {.title = "x", .align = Align::Right},
-               {.title = "L1", .align = Align::Right},
-               {.title = "L2", .align = Align::Right},
-               {.title = "DRAM rd", .align = Align::Right},
-               {.title = "wr", .align = Align::Right},
-               {.title = "reuse", .align = Align::Right},
-               {.title = "of L1", .align = Align::Right},
-               {.title = "of L2", .align = Align::Right},
-               {.title = "of DRAM", .align = Align::Right},
-               {.title = "tile"},
-               {.title = "waves", .align = Align::Right},
-               {.title = "time", .align = Align::Right},
-               {.title = "bottleneck"}});
-  for (const LayerTraffic& layer : report.layers) {
-    const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
-    table.add({layer.name, layer.phase, std::to_string(layer.count), bytes(layer.read.l1),
-               bytes(layer.read.l2), bytes(layer.read.dram), bytes(layer.dram_written),
-               fmt::format("{:.1f}/{:.1f}", ratio(layer.read.l1, layer.read.l2),
-                           ratio(layer.read.l2, layer.read.dram)),
-               share_of(layer.read.l1, layer, report.l1_ceiling),
-               share_of(layer.read.l2, layer, report.l2_ceiling),
-               share_of(layer.read.dram + layer.dram_written, layer, report.dram_ceiling),
-               layer.tile, fmt::format("{:.1f}", layer.waves), format_ms(layer.latency_ms),
-               layer.bottleneck});
-  }
-  text += table.render(options.width, 2);
+  text += fmt::format(
+      " on {}, traffic model: {}\n  bytes are loads of one launch; % of the roofs of "
+      "L1/L2/DRAM\n\n",
+      report.gpu_name, report.traffic_model);
+  text += layers_text(report, options);
   if (report.layers.size() == 1 && !report.layers.front().algorithm.empty()) {
     text += algorithms_text(report.layers.front(), options);
   }
   if (report.layers.size() > 1) text += totals_text(report);
   text += simulated_text(report, options);
   for (const std::string& warning : report.warnings) {
-    text += yellow("  note: ", options.color) + warning + "\n";
+    text += labelled("note", warning, options.width, options.color);
   }
   return text;
 }

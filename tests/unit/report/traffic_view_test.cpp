@@ -47,8 +47,8 @@ TrafficReport one_layer() {
 
 TEST(TrafficView, TextHasPhaseAllCeilingsAndAlgorithms) {
   const std::string text = traffic_to_text(one_layer(), {.color = false, .width = 140});
-  for (const char* part : {"wgrad", "of L1", "10 %", "25 %", "50 %", "implicit_gemm", "3.00 GFLOP",
-                           "4.00 GFLOP", "a library would take fft"}) {
+  for (const char* part : {"wgrad", "L1/L2/DRAM", "10/25/50", "implicit_gemm", "3.00 GFLOP",
+                           "4.00 GFLOP", "take fft"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -59,7 +59,20 @@ TEST(TrafficView, TablesOfManyLayersSayWhatTheTimesAre) {
   report.layers.push_back(report.layers.front());
   const std::string text = traffic_to_text(report, {.color = false, .width = 140});
   EXPECT_NE(text.find("timed as implicit GEMMs"), std::string::npos) << text;
-  EXPECT_NE(text.find("2 of 2 otherwise: 1.00 ms in all"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 of 2\n  otherwise: 1.00 ms in all"), std::string::npos) << text;
+}
+
+TEST(TrafficView, NarrowTablesSayWhatTheyLeaveOut) {
+  TrafficReport report = one_layer();
+  report.layers.push_back(report.layers.front());
+  const std::string narrow = traffic_to_text(report, {.color = false, .width = 70});
+  EXPECT_NE(narrow.find("no room for: phase, reuse, written, waves, tile;"), std::string::npos)
+      << narrow;
+  report.layers.back().phase = "forward";  // now the phase tells the rows apart
+  EXPECT_NE(traffic_to_text(report, {.color = false, .width = 70}).find("  fwd  "),
+            std::string::npos);
+  EXPECT_EQ(traffic_to_text(report, {.color = false, .width = 140}).find("no room"),
+            std::string::npos);
 }
 
 TEST(TrafficView, JsonListsTheAlgorithms) {
