@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <tuple>
 
 namespace rooftile::latency::learned {
@@ -19,17 +20,23 @@ constexpr std::size_t kEntry = 6;       // characters
 constexpr float kResidualUnits = 1000;  // 0.1 %
 constexpr int kResidualZero = kDigits * kDigits / 2;
 
-char character(int digit) {
+constexpr char character(int digit) {
   int code = '!' + digit;
   if (code >= '"') ++code;
   if (code >= '\\') ++code;
   return static_cast<char>(code);
 }
 
-std::optional<int> digit(char c) {
-  if (c < '!' || c > '~' || c == '"' || c == '\\') return std::nullopt;
-  return c - '!' - (c > '"' ? 1 : 0) - (c > '\\' ? 1 : 0);
-}
+constexpr std::int8_t kNoDigit = -1;
+
+/// The digit of every character: the lists are most of what is read when the program starts.
+constexpr std::array<std::int8_t, 256> kDigitOf = [] {
+  std::array<std::int8_t, 256> digits{};
+  digits.fill(kNoDigit);
+  for (int d = 0; d < kDigits; ++d)
+    digits[static_cast<unsigned char>(character(d))] = static_cast<std::int8_t>(d);
+  return digits;
+}();
 
 struct Local {
   double residual = 0;
@@ -105,11 +112,12 @@ std::optional<std::vector<Neighbour>> decode_neighbours(std::string_view text) {
   std::vector<Neighbour> list(text.size() / kEntry);
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::array<int, kEntry> digits{};
+    int all = 0;  // negative as soon as one of them is
     for (std::size_t d = 0; d < kEntry; ++d) {
-      const auto value = digit(text[i * kEntry + d]);
-      if (!value) return std::nullopt;
-      digits[d] = *value;
+      digits[d] = kDigitOf[static_cast<unsigned char>(text[i * kEntry + d])];
+      all |= digits[d];
     }
+    if (all < 0) return std::nullopt;
     for (std::size_t d = 0; d < list[i].at.size(); ++d)
       list[i].at[d] = static_cast<float>(digits[d]) / kCellsPerOctave;
     list[i].residual =
