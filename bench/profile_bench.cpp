@@ -18,17 +18,22 @@ namespace {
 constexpr std::size_t kFileBytes = 200'000'000;
 constexpr double kTargetMbPerSecond = 200.0;
 
+struct Metric {
+  const char* name;
+  const char* unit;  ///< as Nsight Compute writes it
+};
+
 constexpr std::array kMetrics{
-    "dram__bytes.sum",
-    "gpu__time_duration.sum",
-    "l1tex__t_bytes.sum",
-    "lts__t_bytes.sum",
-    "sm__cycles_elapsed.avg.per_second",
-    "sm__ops_path_tensor_src_fp16_dst_fp32.sum",
-    "sm__sass_thread_inst_executed_op_fadd_pred_on.sum",
-    "sm__sass_thread_inst_executed_op_ffma_pred_on.sum",
-    "sm__sass_thread_inst_executed_op_fmul_pred_on.sum",
-    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    Metric{"dram__bytes.sum", "byte"},
+    Metric{"gpu__time_duration.sum", "nsecond"},
+    Metric{"l1tex__t_bytes.sum", "byte"},
+    Metric{"lts__t_bytes.sum", "byte"},
+    Metric{"sm__cycles_elapsed.avg.per_second", "cycle/nsecond"},
+    Metric{"sm__ops_path_tensor_src_fp16_dst_fp32.sum", ""},
+    Metric{"sm__sass_thread_inst_executed_op_fadd_pred_on.sum", "inst"},
+    Metric{"sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst"},
+    Metric{"sm__sass_thread_inst_executed_op_fmul_pred_on.sum", "inst"},
+    Metric{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"},
 };
 
 std::string kernel_name(std::uint64_t i) {
@@ -55,12 +60,12 @@ std::string long_table() {
       "\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n";
   for (std::uint64_t id = 0; text.size() < kFileBytes; ++id) {
     const std::string kernel = kernel_name(random());
-    for (const char* metric : kMetrics) {
+    for (const Metric& metric : kMetrics) {
       fmt::format_to(std::back_inserter(text),
                      "\"{}\",\"1\",\"python\",\"127.0.0.1\",\"{}\",\"1\",\"7\",\"(256, 1, 1)\","
-                     "\"(64, 1, 1)\",\"0\",\"8.0\",\"Command line profiler metrics\",\"{}\",\"\","
+                     "\"(64, 1, 1)\",\"0\",\"8.0\",\"Command line profiler metrics\",\"{}\",\"{}\","
                      "\"{}\"\n",
-                     id, kernel, metric, grouped(random() % 1'000'000'000));
+                     id, kernel, metric.name, metric.unit, grouped(random() % 1'000'000'000));
     }
   }
   return text;
@@ -74,9 +79,9 @@ std::string wide_table() {
     text += fmt::format(",\"device__attribute_{}\"", i);
     units += ",\"\"";
   }
-  for (const char* metric : kMetrics) {
-    text += fmt::format(",\"{}\"", metric);
-    units += ",\"\"";
+  for (const Metric& metric : kMetrics) {
+    text += fmt::format(",\"{}\"", metric.name);
+    units += fmt::format(",\"{}\"", metric.unit);
   }
   text += units + "\n";
   std::string attributes;
