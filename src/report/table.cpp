@@ -61,17 +61,17 @@ std::vector<std::string> Table::left_out(int width, int indent) const {
 }
 
 std::string Table::render(int width, int indent) const {
-  const auto [widths, absent] = layout(width, indent);
+  const Layout room = layout(width, indent);
   std::string text;
-  const auto line = [&, &widths = widths, &absent = absent](const auto& cell_of) {
+  const auto line = [&](const auto& cell_of) {
     std::string row(static_cast<std::size_t>(indent), ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (absent[c]) continue;
-      const std::string cell =
-          columns_[c].path ? shorten_path(cell_of(c), widths[c]) : shorten(cell_of(c), widths[c]);
+      if (room.left_out[c]) continue;
+      const std::string cell = columns_[c].path ? shorten_path(cell_of(c), room.widths[c])
+                                                : shorten(cell_of(c), room.widths[c]);
       if (c > 0) row.append(kGap, ' ');
-      row += columns_[c].align == Align::Right ? fmt::format("{:>{}}", cell, widths[c])
-                                               : fmt::format("{:<{}}", cell, widths[c]);
+      row += columns_[c].align == Align::Right ? fmt::format("{:>{}}", cell, room.widths[c])
+                                               : fmt::format("{:<{}}", cell, room.widths[c]);
     }
     row.erase(row.find_last_not_of(' ') + 1);
     text += row + "\n";
