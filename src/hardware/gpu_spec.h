@@ -102,6 +102,7 @@ struct GpuSpec {
   std::string isa;                     ///< compute capability "9.0" or "gfx90a"
   std::optional<std::string> process;  ///< "TSMC 4N"
   std::optional<std::int64_t> year;
+  std::int64_t devices = 1;  ///< that software sees; all numbers are of all of them together
   Clocks clock;
   SmSpec sm;
   L1Spec l1;

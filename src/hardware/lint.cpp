@@ -58,7 +58,7 @@ constexpr std::array<Check, 28> kChecks{{
     {{"latency-order", "L1 < L2 < last level < DRAM latency"}, check_latency_order},
     {{"measured-above-peak", "no published measurement exceeds the data sheet"}, check_measured},
     {{"shared", "shared_per_block <= shared <= L1 where they are one array"}, check_shared},
-    {{"line-sector", "a cache line is a whole number of sectors"}, check_line_sector},
+    {{"line-sector", "a cache line is 1, 2, 4 or 8 sectors"}, check_line_sector},
     {{"link-product", "a link's rate is what its name says, in one direction"}, check_link_product},
 }};
 

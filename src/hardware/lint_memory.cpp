@@ -267,9 +267,9 @@ void check_line_sector(const GpuSpec& gpu, LintReport& report) {
   const auto check = [&report](const MemorySpec& level, std::string_view pointer) {
     if (!level.line || !level.sector) return;
     const double sectors = *level.line / *level.sector;
-    if (sectors < 1.0 || sectors != std::floor(sectors))
+    if (sectors != 1.0 && sectors != 2.0 && sectors != 4.0 && sectors != 8.0)
       report.add(std::string(pointer),
-                 fmt::format("a line of {:g} B is no multiple of {:g} B sectors",
+                 fmt::format("a line of {:g} B is not 1, 2, 4 or 8 sectors of {:g} B",
                              level.line->base(), level.sector->base()));
   };
   check(gpu.l1, "/memory/l1/line");

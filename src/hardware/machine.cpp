@@ -87,6 +87,14 @@ std::optional<FlopsPerByte> Machine::ridge(MemoryLevel level, RateKey key) const
   return peak->value / bytes->value;
 }
 
+std::optional<std::string> device_note(const GpuSpec& gpu) {
+  if (gpu.devices == 1) return std::nullopt;
+  return fmt::format(
+      "{} is {} devices to software and no kernel runs on more than one of them: predict one of "
+      "them, with --dp {} or --tp {} for all",
+      gpu.id, gpu.devices, gpu.devices, gpu.devices);
+}
+
 Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
                              const std::optional<std::string>& machine_file) {
   Machine machine;

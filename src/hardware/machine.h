@@ -59,6 +59,9 @@ struct Machine {
   [[nodiscard]] std::optional<FlopsPerByte> ridge(MemoryLevel level, RateKey key) const;
 };
 
+/// What to say of a board that is several devices to software; nothing of all others.
+std::optional<std::string> device_note(const GpuSpec& gpu);
+
 /// The GPU by name or path, with the ceilings of `machine_file` where one is given. A file that
 /// was measured on another GPU is an error. An empty name takes the GPU that the file names.
 Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,

@@ -336,18 +336,21 @@ Status read_identity(const JsonView& root, GpuSpec& gpu) {
   if (const auto year = root.find("year")) {
     ROOFTILE_TRY(gpu.year, year->integer(1990, 2100));
   }
+  if (const auto devices = root.find("devices")) {
+    ROOFTILE_TRY(gpu.devices, devices->integer(1, 64));
+  }
   return {};
 }
 
 }  // namespace
 
 Result<GpuSpec> parse_gpu(std::string_view text, std::string file) {
-  static constexpr std::array<std::string_view, 21> kKeys{
-      "schema",       "id",    "name",    "aliases", "vendor",
-      "architecture", "chip",  "isa",     "process", "year",
-      "clock",        "sm",    "memory",  "peak",    "links",
-      "measured",     "power", "sources", "doubts",  "peak_fp16_accumulate",
-      "lint"};
+  static constexpr std::array<std::string_view, 22> kKeys{
+      "schema",       "id",     "name",    "aliases", "vendor",
+      "architecture", "chip",   "isa",     "process", "year",
+      "clock",        "sm",     "memory",  "peak",    "links",
+      "measured",     "power",  "sources", "doubts",  "peak_fp16_accumulate",
+      "lint",         "devices"};
   constexpr JsonLimits kLimits{.max_depth = 8, .max_bytes = 1 << 20};
   ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, file, kLimits));
   const JsonView root = document.root();

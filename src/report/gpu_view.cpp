@@ -64,6 +64,7 @@ std::string headline(const GpuSpec& gpu, const GpuTextOptions& options) {
   if (gpu.process) facts.push_back(*gpu.process);
   if (gpu.year) facts.push_back(fmt::format("{}", *gpu.year));
   if (gpu.power_watt) facts.push_back(fmt::format("{:g} W", *gpu.power_watt));
+  if (gpu.devices > 1) facts.push_back(fmt::format("{} devices to software", gpu.devices));
   text += wrapped(fmt::format("{}", fmt::join(facts, ", ")), options.width, 2);
   if (!gpu.aliases.empty())
     text +=

@@ -62,6 +62,7 @@ ordered_json identity(const GpuSpec& gpu) {
   put(out, "process", gpu.process);
   put(out, "year", gpu.year);
   put(out, "power_w", gpu.power_watt);
+  if (gpu.devices > 1) out["devices"] = gpu.devices;
   return out;
 }
 

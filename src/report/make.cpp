@@ -25,8 +25,10 @@ MemoryReport make_memory(const aggregate::MemoryEstimate& memory, const hardware
   return report;
 }
 
-std::vector<std::string> make_warnings(const Report& report, const aggregate::StepEstimate& step) {
+std::vector<std::string> make_warnings(const Report& report, const aggregate::StepEstimate& step,
+                                       const hardware::GpuSpec& gpu) {
   std::vector<std::string> warnings;
+  if (auto note = hardware::device_note(gpu)) warnings.push_back(std::move(*note));
   if (report.memory.fits && !*report.memory.fits) {
     warnings.push_back(
         fmt::format("needs {} of memory, the GPU has {}: the step cannot run as one piece",
@@ -165,7 +167,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   for (const auto& transfer : step.transfers) {
     report.operators.push_back(make_transfer(transfer));
   }
-  report.warnings = make_warnings(report, step);
+  report.warnings = make_warnings(report, step, machine.gpu);
   report.warnings.insert(report.warnings.end(), graph.notes.begin(), graph.notes.end());
   return report;
 }
