@@ -101,8 +101,9 @@ Status JsonScanner::read_escape() {
 /// The four digits after "\u", and the second escape that the first half of a pair needs.
 Status JsonScanner::read_code_point() {
   ROOFTILE_TRY(std::uint32_t code, read_hex());
-  ROOFTILE_TRY(const bool pair, is_high_surrogate(code) ? take('\\') : Result<bool>(false));
-  if (pair) {
+  while (is_high_surrogate(code) && text_.size() <= kMaxString) {
+    ROOFTILE_TRY(const bool escape, take('\\'));
+    if (!escape) break;
     ROOFTILE_TRY(const bool unicode, take('u'));
     if (!unicode) {
       append_utf8(code, text_);

@@ -205,6 +205,7 @@ TEST(Kineto, WhatProfilersWriteIsNotAlwaysJson) {
   EXPECT_EQ(name("\\ud83dx"), unknown + "x");
   EXPECT_EQ(name("\\ud83d\\n"), unknown + "\n");
   EXPECT_EQ(name("\\ud83d\\u0041"), unknown + "A");
+  EXPECT_EQ(name("\\ud83d\\ud83d\\ude00"), unknown + "\xF0\x9F\x98\x80");
   EXPECT_NE(failure("[{\"ph\":\"X\",\"cat\":\"kernel\"]").find("damaged near byte 25"),
             std::string::npos);
   EXPECT_NE(failure("{\"traceEvents\":" + std::string(300, '[')).find("damaged"),
