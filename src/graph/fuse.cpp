@@ -51,6 +51,12 @@ std::optional<VectorNode> vector_node(const ops::AnyOp& op) {
   };
   if (const auto* n = std::get_if<ops::LayerNorm>(&op)) return norm(n->shape, 6.0, n->parameters());
   if (const auto* n = std::get_if<ops::RmsNorm>(&op)) return norm(n->shape, 4.0, n->parameters());
+  // A batch norm only scales and shifts in inference; in training its statistics come first.
+  if (const auto* n = std::get_if<ops::BatchNorm>(&op); n != nullptr && !n->training) {
+    return VectorNode{.shape = n->output(),
+                      .flop_per_element = ops::BatchNorm::kScaleFlop,
+                      .reads = {n->output().elements(), n->constants()}};
+  }
   return std::nullopt;
 }
 

@@ -66,9 +66,9 @@ enum class KernelClass : std::uint8_t {
   Gemm,         ///< matrix product, batch 1 (a "linear")
   BatchedGemm,  ///< many products in one launch
   Conv,
-  Pointwise,  ///< each output element depends on the same element of the inputs
+  Pointwise,  ///< streams: each element depends on the same one of the inputs; batch norm too
   Softmax,    ///< row reductions: one pass over rows
-  Norm,       ///< layer norm, RMS norm, batch norm
+  Norm,       ///< layer norm, RMS norm
   Reduction,  ///< other reductions: pooling, cross entropy, sums
   Gather,     ///< indexed reads or writes: embedding, gather, scatter, MoE routing
   Move,       ///< pure copies: contiguous, cat, where, cast

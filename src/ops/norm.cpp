@@ -7,11 +7,11 @@ namespace {
 
 constexpr double kLayerNormFlop = 6.0;   // [Lee25]
 constexpr double kRmsNormFlop = 4.0;     // square, sum, scale by 1/rms, weight
-constexpr double kBatchNormFlop = 2.0;   // one multiply-add with the folded scale and shift
 constexpr double kStatisticsFlop = 3.0;  // sum, square, sum of squares
 
 struct NormWork {
   std::string_view op;
+  KernelClass kind = KernelClass::Norm;
   RowShape shape;
   double flop = 1.0;
   std::int64_t tensors_read = 1, parameters_read = 0, tensors_written = 1;
@@ -20,7 +20,7 @@ struct NormWork {
 KernelWork norm_kernel(const Precision& precision, const NormWork& work) {
   const std::int64_t n = work.shape.rows * work.shape.columns;
   return vector_kernel(precision, {.op = work.op,
-                                   .kind = KernelClass::Norm,
+                                   .kind = work.kind,
                                    .shape = work.shape,
                                    .flop_per_element = work.flop,
                                    .read = n * work.tensors_read + work.parameters_read,
@@ -86,22 +86,26 @@ Saved BatchNorm::saved(const LowerContext&) const {
   return {.inputs = 1, .output = false, .extra = bytes_of(2 * c, DType::Fp32)};
 }
 
+// A batch norm reduces over images, not over rows: many CTAs share a channel and its kernels stream
+// their tensors like element-wise ones; the second pass over the input is in the bytes.
 void BatchNorm::forward(const LowerContext& context, KernelList& kernels) const {
-  kernels.push_back(norm_kernel(
-      context.precision, {.op = kName,
-                          .shape = {.rows = n * c, .columns = spatial},
-                          .flop = training ? kStatisticsFlop + kBatchNormFlop : kBatchNormFlop,
-                          .tensors_read = training ? 2 : 1,
-                          .parameters_read = 4 * c}));
+  kernels.push_back(
+      norm_kernel(context.precision, {.op = kName,
+                                      .kind = KernelClass::Pointwise,
+                                      .shape = {.rows = n * c, .columns = spatial},
+                                      .flop = training ? kStatisticsFlop + kScaleFlop : kScaleFlop,
+                                      .tensors_read = training ? 2 : 1,
+                                      .parameters_read = constants()}));
 }
 
 void BatchNorm::backward(const LowerContext& context, KernelList& kernels) const {
   // Reductions of dy and dy * x over each channel, then dx: both inputs are read twice.
   kernels.push_back(norm_kernel(context.precision, {.op = kName,
+                                                    .kind = KernelClass::Pointwise,
                                                     .shape = {.rows = n * c, .columns = spatial},
-                                                    .flop = kStatisticsFlop + kBatchNormFlop + 2.0,
+                                                    .flop = kStatisticsFlop + kScaleFlop + 2.0,
                                                     .tensors_read = 4,
-                                                    .parameters_read = 4 * c}));
+                                                    .parameters_read = constants()}));
 }
 
 void BatchNorm::accumulate(const LowerContext& context, KernelList& kernels) const {

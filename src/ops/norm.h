@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisation: layer norm and RMS norm over rows, batch norm over the channels of an image. One
-// pass over the data (row statistics stay on chip); a layer norm takes 6 FLOP per element [Lee25],
-// an RMS norm 4 (square, sum, scale, weight). Backward of a layer norm is one product over the
-// rows, as in [Lee25]; the parameters' gradients are folded into it.
+// Normalisation: layer norm and RMS norm over rows, batch norm over the channels of an image. Rows
+// take one pass over the data (their statistics stay on chip); a layer norm takes 6 FLOP per
+// element [Lee25], an RMS norm 4 (square, sum, scale, weight). Backward of a layer norm is one
+// product over the rows, as in [Lee25]; the parameters' gradients are folded into it.
 #pragma once
 
 #include "ops/operator.h"
@@ -45,6 +45,9 @@ struct BatchNorm {
   std::int64_t n = 1, c = 1, spatial = 1;
   Shape shape;  ///< of input and output, n x c x h x w; informative
   bool training = false;
+  static constexpr double kScaleFlop = 2.0;  ///< one multiply-add with the folded scale and shift
+  /// Mean, variance, weight and bias of every channel.
+  [[nodiscard]] std::int64_t constants() const { return 4 * c; }
 
   [[nodiscard]] Status check() const { return check_sizes("batch norm", {n, c, spatial}); }
   [[nodiscard]] Shape output() const { return shape.rank() == 0 ? Shape{n, c, spatial} : shape; }

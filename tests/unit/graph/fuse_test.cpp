@@ -74,12 +74,25 @@ TEST(Fuse, TwoReductionsStayApart) {
   EXPECT_EQ(fuse(graph).blocks[0].nodes.size(), 2U);
 }
 
-TEST(Fuse, EveryBuiltInModelStaysValidAndMovesFewerBytes) {
+TEST(Fuse, ABatchNormJoinsItsActivationInInferenceOnly) {
+  for (const bool training : {false, true}) {
+    const ops::BatchNorm norm{
+        .n = 2, .c = 8, .spatial = 49, .shape = {2, 8, 7, 7}, .training = training};
+    const ops::Elementwise relu{.shape = {2, 8, 7, 7}};
+    const Graph fused = fuse(graph_of({{.name = "bn", .op = norm, .inputs = {}},
+                                       {.name = "relu", .op = relu, .inputs = {"bn"}}}));
+    EXPECT_EQ(fused.blocks[0].nodes.size(), training ? 2U : 1U);
+  }
+}
+
+class FuseStep : public testing::TestWithParam<Step> {};
+
+TEST_P(FuseStep, EveryBuiltInModelStaysValidAndMovesFewerBytes) {
   const Catalog catalog = Catalog::embedded();
   const auto models = list_models(catalog);
   ASSERT_TRUE(models);
   for (const ModelSummary& model : *models) {
-    const auto graph = import_model(catalog, model.name, {.step = Step::Train, .batch = 2});
+    const auto graph = import_model(catalog, model.name, {.step = GetParam(), .batch = 2});
     ASSERT_TRUE(graph) << model.name;
     Graph fused = fuse(*graph);
     const Status valid = validate(fused);
@@ -94,6 +107,8 @@ TEST(Fuse, EveryBuiltInModelStaysValidAndMovesFewerBytes) {
     EXPECT_LE(after, before) << model.name;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Steps, FuseStep, testing::Values(Step::Train, Step::Infer));
 
 }  // namespace
 }  // namespace rooftile::graph

@@ -40,6 +40,10 @@ TEST(BatchNorm, TrainingReadsItsInputTwice) {
   EXPECT_EQ(forward_of(infer)[0].bytes(), 240_B);  // (24 + 12 + 24) * 4
   EXPECT_EQ(forward_of(train)[0].bytes(), 336_B);  // (48 + 12 + 24) * 4
   EXPECT_EQ(infer.parameters(), 6);
+  for (const BatchNorm& norm : {infer, train}) {
+    EXPECT_EQ(forward_of(norm)[0].kind, KernelClass::Pointwise);
+    EXPECT_EQ(backward_of(norm)[0].kind, KernelClass::Pointwise);
+  }
 }
 
 TEST(Softmax, FiveFlopPerElement) {
