@@ -115,6 +115,8 @@ Result<StepOptions> parse_step_options(const Request& request) {
   return options;
 }
 
+namespace {
+
 Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
   const ops::Conv2d op{.conv = conv};
   ROOFTILE_CHECK(op.check());
@@ -126,6 +128,20 @@ Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
     if (std::get<ops::ConvShape>(work.shape).pass == conv.pass) return work;
   }
   return usage_error("the layer has no such pass", {});
+}
+
+}  // namespace
+
+Result<std::vector<graph::LoweredKernel>> step_kernels(const Request& step,
+                                                       const std::optional<ops::ConvShape>& conv,
+                                                       const Catalog& catalog) {
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
+  if (!conv) {
+    ROOFTILE_TRY(const auto graph, graph::import_model(catalog, step.model, options.import));
+    return graph::lower(graph, options.lower);
+  }
+  ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));
+  return std::vector<graph::LoweredKernel>{{.name = "conv", .work = std::move(work)}};
 }
 
 }  // namespace rooftile::app

@@ -24,7 +24,9 @@ struct StepOptions {
 
 Result<StepOptions> parse_step_options(const Request& request);
 
-/// The kernel of one convolution that `conv.pass` names.
-Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype);
+/// The kernels of the step, or the one of `conv` that `conv->pass` names.
+Result<std::vector<graph::LoweredKernel>> step_kernels(const Request& step,
+                                                       const std::optional<ops::ConvShape>& conv,
+                                                       const Catalog& catalog);
 
 }  // namespace rooftile::app

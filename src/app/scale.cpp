@@ -91,21 +91,10 @@ struct NamedStudy {
   std::vector<std::string> kernel_names;
 };
 
-Result<std::vector<graph::LoweredKernel>> kernels_of(const ScaleRequest& request,
-                                                     const Request& step, const Catalog& catalog) {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
-  if (!request.conv) {
-    ROOFTILE_TRY(const auto graph, graph::import_model(catalog, step.model, options.import));
-    return graph::lower(graph, options.lower);
-  }
-  ROOFTILE_TRY(ops::KernelWork work, conv_work(*request.conv, options.import.dtype));
-  return std::vector<graph::LoweredKernel>{{.name = "conv", .work = std::move(work)}};
-}
-
 /// Equal kernels are merged: a variant then costs one evaluation per distinct kernel.
 Result<NamedStudy> make_study(const ScaleRequest& request, const Request& step,
                               const hardware::Machine& machine, const Catalog& catalog) {
-  ROOFTILE_TRY(const auto kernels, kernels_of(request, step, catalog));
+  ROOFTILE_TRY(const auto kernels, step_kernels(step, request.conv, catalog));
   std::vector<latency::ScalingKernel> merged;
   std::vector<std::string> names;
   for (const graph::LoweredKernel& kernel : kernels) {
@@ -224,6 +213,7 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   }
   report::ScaleReport report;
   report.gpu_name = machine.gpu.name;
+  if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   for (const Request& step : steps) {
     ROOFTILE_TRY(const NamedStudy named, make_study(request, step, machine, catalog));
     report.steps.push_back(make_step(named, choices));

@@ -96,6 +96,12 @@ traffic::CacheMachine caches(const latency::TimeMachine& g, const latency::Strea
   return machine;
 }
 
+traffic::CutOptions cut_of(const latency::StreamTime& time, const latency::TimeMachine& g) {
+  return {.tile = latency::cta_tile(time.tile),
+          .split_k = static_cast<std::int64_t>(time.split),
+          .access = g.access};
+}
+
 /// The implicit GEMM with the tile that pads least, one step narrower while half of the SMs would
 /// be idle, or with the tile that the caller chose. A filter gradient takes the fastest cut.
 latency::ConvCandidate implicit_kernel(const ops::ConvShape& conv, DType dtype,
@@ -183,10 +189,7 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
   layer.algorithm = layer.algorithms.front().name;
   layer.algorithm_ms = layer.algorithms.front().latency_ms;
   const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
-  const traffic::CutOptions cut{.tile = {.m = static_cast<std::int64_t>(kernel.time.tile.m),
-                                         .n = static_cast<std::int64_t>(kernel.time.tile.n),
-                                         .k = static_cast<std::int64_t>(kernel.time.tile.k)},
-                                .split_k = static_cast<std::int64_t>(kernel.time.split)};
+  const traffic::CutOptions cut = cut_of(kernel.time, g);
   layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
   layer.dram_written = kernel.written;
   layer.compulsory_read = work.read.base();
@@ -215,10 +218,7 @@ Status fill_gemm(const ops::KernelWork& work, const ops::GemmShape& gemm,
   layer.dram_written = kernel.written;
   layer.compulsory_read = work.read.base();
   const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
-  const traffic::CutOptions cut{.tile = {.m = static_cast<std::int64_t>(kernel.time.tile.m),
-                                         .n = static_cast<std::int64_t>(kernel.time.tile.n),
-                                         .k = static_cast<std::int64_t>(kernel.time.tile.k)},
-                                .split_k = static_cast<std::int64_t>(kernel.time.split)};
+  const traffic::CutOptions cut = cut_of(kernel.time, g);
   return count_reads(traffic::make_gemm_problem(gemm, work.dtype, cut),
                      caches(g, kernel.time.tile, element, study.choices.order), study, layer);
 }
@@ -268,19 +268,6 @@ Result<report::LayerTraffic> make_layer(const graph::LoweredKernel& kernel, cons
   return layer;
 }
 
-/// The kernels to look at: one convolution, or the step of a model.
-Result<std::vector<graph::LoweredKernel>> kernels_of(const TrafficRequest& request,
-                                                     const Catalog& catalog) {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(request.step));
-  if (!request.conv) {
-    ROOFTILE_TRY(const auto graph,
-                 graph::import_model(catalog, request.step.model, options.import));
-    return graph::lower(graph, options.lower);
-  }
-  ROOFTILE_TRY(ops::KernelWork work, conv_work(*request.conv, options.import.dtype));
-  return std::vector<graph::LoweredKernel>{{.name = "conv", .work = std::move(work)}};
-}
-
 }  // namespace
 
 Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catalog& catalog,
@@ -289,7 +276,7 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
   ROOFTILE_TRY(const auto machine,
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
   ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
-  ROOFTILE_TRY(const auto kernels, kernels_of(request, catalog));
+  ROOFTILE_TRY(const auto kernels, step_kernels(request.step, request.conv, catalog));
 
   report::TrafficReport report;
   report.gpu_name = machine.gpu.name;
@@ -326,6 +313,7 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
       if (auto note = paper_note(layer)) report.warnings.push_back(std::move(*note));
     }
   }
+  if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   for (std::string& note : delta_notes(kernels, machine)) {
     report.warnings.push_back(std::move(note));
   }

@@ -53,8 +53,8 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
   }
   if (gpu.vendor != hardware::Vendor::Nvidia) {
     notes.push_back(fmt::format(
-        "vendor: {} is no NVIDIA GPU; warps of 32 lanes, 128-byte lines of four sectors and "
-        "cuDNN's algorithms are assumed all the same",
+        "vendor: {} is no NVIDIA GPU; tiles and algorithms are assumed to be those of cuDNN all "
+        "the same",
         gpu.name));
   } else if (!is_fitted(gpu)) {
     notes.push_back(fmt::format(
@@ -65,7 +65,7 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
   if (grouped > 0) {
     notes.push_back(fmt::format(
         "groups: {} of the kernels {} grouped or depthwise, counted as one small GEMM per group; "
-        "libraries run direct kernels instead, which pad no tile",
+        "frameworks run depthwise layers with a direct kernel instead, which pads no tile",
         grouped, grouped == 1 ? "is" : "are"));
   }
   return notes;

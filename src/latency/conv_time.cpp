@@ -38,23 +38,21 @@ double element_of(DType dtype) {
   return real(traffic::element_bytes(dtype));
 }
 
-/// One sector of 32 bytes along k.
-StreamTile tile_of(const Edges& edges, double element) {
-  return {.m = edges[0], .n = edges[1], .k = 32 / element};
+/// One sector along k.
+StreamTile tile_of(const TimeMachine& g, const Edges& edges, double element) {
+  return {.m = edges[0], .n = edges[1], .k = real(g.access.sector_bytes) / element};
 }
 
 traffic::ClosedCut cut_of(const StreamTile& tile, double split) {
-  return {.tile = {.m = static_cast<std::int64_t>(tile.m),
-                   .n = static_cast<std::int64_t>(tile.n),
-                   .k = static_cast<std::int64_t>(tile.k)},
-          .split_k = static_cast<std::int64_t>(split)};
+  return {.tile = cta_tile(tile), .split_k = static_cast<std::int64_t>(split)};
 }
 
 traffic::ClosedMachine closed_machine(const TimeMachine& g, const StreamTile& tile,
                                       double element) {
   return {.concurrent = static_cast<std::int64_t>(g.sms * active_ctas(g, tile, element)),
           .sms = std::max<std::int64_t>(1, static_cast<std::int64_t>(g.sms)),
-          .l2_bytes = g.l2_size.base()};
+          .l2_bytes = g.l2_size.base(),
+          .access = g.access};
 }
 
 /// The reduction of a split-K kernel loads the partial sums through all levels.
@@ -85,7 +83,7 @@ bool strided_gradient(const ops::ConvShape& c) {
 ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
                             const Edges& edges, double split, const StreamTuning& tuning) {
   const double element = element_of(dtype);
-  const StreamTile tile = tile_of(edges, element);
+  const StreamTile tile = tile_of(g, edges, element);
   const ops::GemmShape gemm = traffic::gemm_of(c);
   ConvCandidate out;
   out.read = traffic::closed_conv(c, dtype, cut_of(tile, split), closed_machine(g, tile, element));
@@ -241,7 +239,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : kGemmTiles) {
     const StreamTime t =
-        stream_time(g, work, tile_of(edges, 4),
+        stream_time(g, work, tile_of(g, edges, 4),
                     {.extra = g.constants.nonfused_extra, .prologue = 0, .epilogue = 0});
     if (t.total() < least) {
       least = t.total();
@@ -298,7 +296,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   ConvCandidate out;
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : kImplicitTiles) {
-    const StreamTile tile = tile_of(edges, element);
+    const StreamTile tile = tile_of(g, edges, element);
     const ReadBytes read =
         traffic::closed_gemm(gemm, dtype, cut_of(tile, 1), closed_machine(g, tile, element));
     StreamWork work = stream_work(gemm, element);
@@ -334,6 +332,45 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   return out;
 }
 
+bool is_depthwise(const ops::ConvShape& c) {
+  return c.groups > 1 && c.groups == c.c;
+}
+
+/// One thread per output pixel walks the taps; a filter gradient has one CTA per filter and tap,
+/// and all taps of a channel read its images again, from L2.
+ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  // Of a tap: two loads, a multiply-add, bounds and addresses; of a thread: its indices.
+  constexpr double kTapInstructions = 12, kThreadInstructions = 60;
+  constexpr double kThreads = 256, kResidentThreads = 2048;  // of a CTA, of an SM
+  const double element = element_of(dtype);
+  const double taps = real(c.r * c.s);
+  const double image = real(c.n * c.c * c.h * c.w);
+  const double result = real(c.n * c.k * c.p() * c.q());
+  const double filters = real(c.k) * taps;
+  const bool data_gradient = c.pass == ops::ConvPass::DataGradient;
+  const bool filter_gradient = c.pass == ops::ConvPass::FilterGradient;
+  // A strided data gradient visits all taps to find those that hit.
+  const double products = taps * (data_gradient ? image * real(c.k / c.c) : result);
+  const double threads = data_gradient ? image : filter_gradient ? filters * kThreads : result;
+  ConvCandidate out{.algorithm = ConvAlgorithm::Depthwise};
+  out.flops = 2 * products;
+  out.read.dram =
+      element * (filter_gradient ? image + result : filters + (data_gradient ? result : image));
+  out.written = element * (filter_gradient ? filters : threads);
+  out.read.l2 = filter_gradient ? taps * out.read.dram : out.read.dram;
+  out.read.l1 = std::max(out.read.l2, element * products * (filter_gradient ? 2 : 1));
+  const double lanes = g.sms * g.vector_lanes * g.clock.base();
+  out.time.compute = products / lanes;
+  out.time.sm = (kTapInstructions * products + kThreadInstructions * threads) / lanes;
+  out.time.dram = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  out.time.bottleneck = out.time.dram >= out.time.sm ? Bottleneck::Dram : Bottleneck::Compute;
+  out.time.tile = {.m = kThreads, .n = 1, .k = taps};
+  out.time.ctas = std::ceil(threads / kThreads);
+  out.time.concurrent = g.sms * (kResidentThreads / kThreads);
+  bind_to_levels(g, out);
+  return out;
+}
+
 bool winograd_applies(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
   return dtype == DType::Fp32 && !g.tensor && c.r == 3 && c.s == 3 && c.stride_h == 1 &&
          c.stride_w == 1 && c.dilation_h == 1 && c.dilation_w == 1 && c.groups == 1;
@@ -350,6 +387,7 @@ std::string_view name_of(ConvAlgorithm algorithm) {
     case ConvAlgorithm::Fft: return "fft";
     case ConvAlgorithm::ExplicitGemm: return "explicit_gemm";
     case ConvAlgorithm::Direct: return "direct";
+    case ConvAlgorithm::Depthwise: return "depthwise";
   }
   return "?";
 }
@@ -373,7 +411,7 @@ GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const Time
   double least = std::numeric_limits<double>::infinity();
   for (double split = 1; split <= kMaxSplit; split *= 2) {
     for (const Edges& edges : kGemmTiles) {
-      const StreamTile tile = tile_of(edges, element);
+      const StreamTile tile = tile_of(g, edges, element);
       StreamWork work = stream_work(gemm, element);
       work.taps = kNoMisses;
       work.split = split;
@@ -406,7 +444,11 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
     out.push_back(small_tile(c, dtype, g));
     out.push_back(explicit_gemm(c, dtype, g));
   }
-  if (c.pass == ops::ConvPass::DataGradient) out.push_back(direct(c, dtype, g));
+  if (is_depthwise(c)) {
+    out.push_back(depthwise(c, dtype, g));
+  } else if (c.pass == ops::ConvPass::DataGradient) {
+    out.push_back(direct(c, dtype, g));
+  }
   if (winograd_applies(c, dtype, g)) {
     const Plane plane = plane_of(c);
     if (!filter_gradient) out.push_back(winograd_fused(g, plane));

@@ -12,6 +12,8 @@
 //   fft                  32x32 tiles, 544 complex products per tile
 //   explicit_gemm        im2col written to memory, then a GEMM
 //   direct               dgrad with few channels
+//   depthwise            one thread per output, where every filter has one input channel; counted
+//                        in instructions, not fitted: no measured rows have groups
 //
 // Winograd and FFT: FP32, 3x3, stride 1, no dilation, one group. Constants are fitted on DeepBench
 // (cuDNN 5 to 7) and NeuSight (cuDNN 8); FFT and small tiles are rough (about 80 and 330 rows).
@@ -31,7 +33,8 @@ enum class ConvAlgorithm : std::uint8_t {
   WinogradNonfused,
   Fft,
   ExplicitGemm,
-  Direct
+  Direct,
+  Depthwise
 };
 std::string_view name_of(ConvAlgorithm algorithm);
 

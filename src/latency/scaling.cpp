@@ -166,6 +166,7 @@ TimeMachine scaled(const TimeMachine& machine, const Factors& f) {
   TimeMachine m = machine;
   m.sms = std::max(1.0, std::round(m.sms * f.of(Resource::Sms)));
   m.lanes *= f.of(Resource::Lanes);
+  m.vector_lanes *= f.of(Resource::Lanes);
   m.registers *= f.of(Resource::SmMemory);
   m.shared *= f.of(Resource::SmMemory);
   m.shared_bandwidth *= f.of(Resource::SharedBandwidth);

@@ -51,6 +51,12 @@ Streams streams_of(const TimeMachine& g, const StreamWork& w, const StreamTile& 
 
 }  // namespace
 
+traffic::CtaTile cta_tile(const StreamTile& tile) {
+  return {.m = static_cast<std::int64_t>(tile.m),
+          .n = static_cast<std::int64_t>(tile.n),
+          .k = static_cast<std::int64_t>(tile.k)};
+}
+
 double StreamTime::total() const {
   return std::sqrt(sm * sm + dram * dram);
 }

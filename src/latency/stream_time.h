@@ -55,6 +55,9 @@ struct StreamTile {
   double m = 128, n = 128, k = 8;
 };
 
+/// The tile in whole numbers, as the traffic layer wants it.
+traffic::CtaTile cta_tile(const StreamTile& tile);
+
 struct StreamTime {
   double sm = 0, dram = 0;  ///< seconds
   double compute = 0;       ///< seconds of `sm` that multiply-adds alone would take

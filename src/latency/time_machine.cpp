@@ -71,6 +71,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.sms = static_cast<double>(gpu.sm.count);
   m.tensor = pipe && *pipe == hardware::Pipe::Tensor;
   m.lanes = (rate / gpu.clock.boost).base() / 2.0 / m.sms;
+  m.vector_lanes = static_cast<double>(gpu.sm.fp32_lanes);
   m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
   m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
   m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
@@ -78,6 +79,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.l1_size = gpu.l1.size.value_or(Bytes{});
   m.l1_includes_shared = gpu.l1.includes_shared;
   m.l2_size = gpu.l2.size.value_or(Bytes{});
+  m.access = traffic::access_of(gpu);
   m.shared_bandwidth = kSharedBandwidth;
   if (gpu.measured.l1_per_sm) m.l1_bandwidth = gpu.measured.l1_per_sm;
   if (gpu.l1.bandwidth_per_sm) m.l1_bandwidth = gpu.l1.bandwidth_per_sm;
@@ -108,7 +110,7 @@ Status check_time_fields(const hardware::GpuSpec& gpu) {
         fmt::format("{} states no {}, which traffic per memory level needs", gpu.name, field.name),
         "add the field to a copy of the GPU's file and pass that file to --gpu");
   }
-  return {};
+  return traffic::check_access(gpu);
 }
 
 }  // namespace rooftile::latency

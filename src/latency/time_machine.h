@@ -18,6 +18,7 @@
 #include "core/units.h"
 #include "hardware/machine.h"
 #include "ops/kernel_work.h"
+#include "traffic/access.h"
 
 namespace rooftile::latency {
 
@@ -47,6 +48,7 @@ struct TimeConstants {
 struct TimeMachine {
   double sms = 1;
   double lanes = 1;          ///< multiply-adds per clock and SM of the pipe the kernel runs on
+  double vector_lanes = 1;   ///< threads that an SM advances per clock, whatever the pipe
   double issue = 1;          ///< clocks the main loop takes per clock of pure multiply-adds
   bool tensor = false;       ///< the pipe is the matrix units
   Hertz clock;               ///< sustained
@@ -55,6 +57,7 @@ struct TimeMachine {
   Bytes l1_size;             ///< per SM, of the whole array where shared memory is carved from it
   bool l1_includes_shared = false;
   Bytes l2_size;
+  traffic::Access access;
   BytesPerCycle shared_bandwidth;              ///< per SM
   std::optional<BytesPerCycle> l1_bandwidth;   ///< per SM; absent where the file states none
   std::optional<BytesPerSecond> l2_bandwidth;  ///< whole GPU
@@ -79,7 +82,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
                               bool matrix, const TimeConstants& constants);
 
 /// An error that names the first field of the GPU's file that traffic per level needs and that is
-/// missing: L1 size, L2 size, registers, shared memory.
+/// missing (L1 size, L2 size, registers, shared memory) or impossible (lines, sectors).
 Status check_time_fields(const hardware::GpuSpec& gpu);
 
 }  // namespace rooftile::latency

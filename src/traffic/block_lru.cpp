@@ -128,8 +128,8 @@ void model_dram(const ImplicitGemm& problem, const CacheMachine& machine, ReadTr
   const double slices = real(problem.split_k * problem.groups);
   const double a_tiles = real(problem.tiles_m()) * slices;
   const double b_tiles = real(problem.tiles_n()) * slices;
-  const double a_lines = touched_bytes(problem.a, problem.element_bytes, kLineBytes);
-  const double b_lines = touched_bytes(problem.b, problem.element_bytes, kLineBytes);
+  const double a_lines = touched_bytes(problem.a, problem.element_bytes, problem.access.line_bytes);
+  const double b_lines = touched_bytes(problem.b, problem.element_bytes, problem.access.line_bytes);
   const auto l2 = real(machine.l2_bytes);
   t.a.dram = t.compulsory_a;
   t.b.dram = t.compulsory_b;

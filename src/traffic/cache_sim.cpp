@@ -6,8 +6,8 @@
 
 namespace rooftile::traffic {
 
-SectoredCache::SectoredCache(std::int64_t bytes, std::int64_t ways, SetHash hash)
-    : sets_(std::max<std::int64_t>(1, bytes / kLineBytes / ways)),
+SectoredCache::SectoredCache(std::int64_t lines, std::int64_t ways, SetHash hash)
+    : sets_(std::max<std::int64_t>(1, lines / ways)),
       ways_(ways),
       hash_(hash),
       tags_(static_cast<std::size_t>(sets_ * ways), -1),
@@ -65,9 +65,10 @@ CtaIndex cta_at(const ImplicitGemm& g, std::int64_t id, const CacheMachine& mach
 }
 
 double estimated_accesses(const ImplicitGemm& g) {
-  // A warp request of contiguous lanes touches up to two lines; of k-contiguous rows, one per row.
-  const double per_iteration =
-      static_cast<double>(g.tile.m + g.tile.n) / 32.0 * static_cast<double>(g.tile.k) * 4.0;
+  // 32 contiguous lanes touch up to two lines of 128 B; k-contiguous rows, one per row.
+  const double shorter = 128.0 / static_cast<double>(g.access.line_bytes);
+  const double per_iteration = static_cast<double>(g.tile.m + g.tile.n) / 32.0 *
+                               static_cast<double>(g.tile.k) * 4.0 * std::max(1.0, shorter);
   return static_cast<double>(g.ctas()) * static_cast<double>(g.iterations_per_split()) *
          per_iteration;
 }
@@ -81,8 +82,9 @@ class Simulation {
       : problem_(problem),
         machine_(machine),
         l1_(static_cast<std::size_t>(machine.sm_count),
-            SectoredCache(machine.l1_bytes, machine.l1_ways, SetHash::Multiply)),
-        l2_(machine.l2_bytes, machine.l2_ways, SetHash::Mix) {}
+            SectoredCache(machine.l1_bytes / problem.access.line_bytes, machine.l1_ways,
+                          SetHash::Multiply)),
+        l2_(machine.l2_bytes / problem.access.line_bytes, machine.l2_ways, SetHash::Mix) {}
 
   /// One main-loop iteration of the CTAs [first, first + count).
   void run_iteration(std::int64_t first, std::int64_t count, std::int64_t iteration) {
@@ -113,7 +115,7 @@ class Simulation {
   void run_load(const GatherView& view, const TileLoad& load, SectoredCache& cache,
                 OperandTraffic& operand) {
     requests_.clear();
-    append_requests(view, problem_.element_bytes, load, requests_);
+    append_requests(problem_, view, load, requests_);
     int asked = 0;
     int missed_l1 = 0;
     int missed_l2 = 0;
@@ -125,9 +127,10 @@ class Simulation {
       }
     }
     traffic_.accesses += static_cast<std::int64_t>(requests_.size());
-    operand.l1 += static_cast<double>(asked * kSectorBytes);
-    operand.l2 += static_cast<double>(missed_l1 * kSectorBytes);
-    operand.dram += static_cast<double>(missed_l2 * kSectorBytes);
+    const auto sector = static_cast<double>(problem_.access.sector_bytes);
+    operand.l1 += asked * sector;
+    operand.l2 += missed_l1 * sector;
+    operand.dram += missed_l2 * sector;
   }
 
   const ImplicitGemm& problem_;

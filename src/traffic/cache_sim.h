@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trace-driven simulation of per-SM L1 caches and a shared L2: 128 B lines of four 32 B sectors,
+// Trace-driven simulation of per-SM L1 caches and a shared L2: lines of sectors (access.h),
 // set-associative with a hashed set index, true LRU, read-allocate. CTAs run in lock-step waves:
 // CTA i of a wave sits on SM i % sm_count; in every main-loop iteration each SM loads the A tile
 // and then the B tile of each of its CTAs. It is the ground truth for the algebra of this layer and
@@ -27,7 +27,7 @@ enum class SetHash : std::uint8_t {
 
 class SectoredCache {
  public:
-  SectoredCache(std::int64_t bytes, std::int64_t ways, SetHash hash);
+  SectoredCache(std::int64_t lines, std::int64_t ways, SetHash hash);
   /// The mask of the requested sectors that miss; they are filled.
   std::uint32_t access(std::int64_t line, std::uint32_t sectors);
   void clear();

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/integer.h"
-#include "ops/norm.h"
 #include "ops/touched_rows.h"
 #include "traffic/conv_forms.h"
 
@@ -63,14 +62,16 @@ struct Cut {
   CtaTile tile;
   std::int64_t rows, columns;  ///< tiles along m and n
   std::int64_t sector;         ///< elements
+  double lanes;                ///< of a request
   double bytes;                ///< of an element
 
-  Cut(const ops::GemmShape& g, const CtaTile& t, DType dtype)
+  Cut(const ops::GemmShape& g, const CtaTile& t, DType dtype, const Access& access)
       : gemm(g),
         tile(t),
         rows(ceil_div(g.m, t.m)),
         columns(ceil_div(g.n, t.n)),
-        sector(kSectorBytes / element_bytes(dtype)),
+        sector(access.sector_bytes / element_bytes(dtype)),
+        lanes(real(access.lanes)),
         bytes(real(element_bytes(dtype))) {}
   [[nodiscard]] double batch() const { return real(gemm.batch); }
   [[nodiscard]] double iterations() const { return real(ceil_div(gemm.k, tile.k)); }
@@ -107,12 +108,12 @@ double strided_gradient_unique(const ops::ConvShape& c, const CtaTile& tile, dou
   return images * (pixels + slack) * real(tile.k) / real(c.r * c.s);
 }
 
-/// Filters as a data gradient reads them: a warp request is 32 / depth input channels, each with
+/// Filters as a data gradient reads them: a warp request is lanes / depth input channels, each with
 /// `depth` consecutive (k, r, s); the taps of one k are contiguous, and so are the channels.
 double gradient_filter_inefficiency(const ops::ConvShape& c, const Cut& cut) {
   const double depth = real(cut.tile.k);
   const double taps = real(c.r * c.s);
-  const double rows = std::max(1.0, 32.0 / depth);
+  const double rows = std::max(1.0, cut.lanes / depth);
   const double segments = 1 + (depth - 1) / taps;
   const double length = depth / segments;
   const double sector = real(cut.sector);
@@ -127,9 +128,9 @@ ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
   const double input = touched_input(c, cut.bytes);
   const double gradient = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
   const Operands least{.a = gradient, .b = input};
-  // B: a warp request is 32 / depth taps of `depth` pixels; taps of one filter row overlap.
+  // B: a warp request is lanes / depth taps of `depth` pixels; taps of one filter row overlap.
   const double depth = real(cut.tile.k);
-  const double taps_per_warp = std::max(1.0, 32.0 / depth);
+  const double taps_per_warp = std::max(1.0, cut.lanes / depth);
   const double segments = 1 + (taps_per_warp - 1) / real(c.s);
   const double span =
       (depth - 1) * real(std::min(c.stride_w, cut.sector)) + taps_per_warp / segments - 1;
@@ -173,7 +174,7 @@ GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandByte
 
 ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& how,
                       const ClosedMachine& machine) {
-  const Cut cut(gemm_of(conv), how.tile, dtype);
+  const Cut cut(gemm_of(conv), how.tile, dtype, machine.access);
   if (conv.pass == ops::ConvPass::FilterGradient) {
     return closed_filter_gradient(conv, cut, machine);
   }
@@ -185,12 +186,13 @@ ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& 
   double image = 0;
   if (strided_gradient) {
     const double sw = real(c.stride_w);
-    const double per_warp = (32.0 / sw - 1) / real(cut.sector) + 1 + 31.0 / real(c.w) / 2;
-    inefficiency = per_warp * real(cut.sector) / 32.0 / real(c.stride_h);
+    const double per_warp =
+        (cut.lanes / sw - 1) / real(cut.sector) + 1 + (cut.lanes - 1) / real(c.w) / 2;
+    inefficiency = per_warp * real(cut.sector) / cut.lanes / real(c.stride_h);
     unique = strided_gradient_unique(c, cut.tile, real(cut.sector - 1));
     image = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
   } else {
-    inefficiency = input_inefficiency(c, cut.sector);
+    inefficiency = input_inefficiency(c, cut.sector, machine.access.lanes);
     unique = unique_input(c, cut.tile, cut.sector);
     // A gradient counts whole: padding beyond the filter leaves rows of it unread, which no
     // kernel bothers to skip.
@@ -214,7 +216,7 @@ ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& 
 
 ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& how,
                       const ClosedMachine& machine) {
-  const Cut cut(gemm, how.tile, dtype);
+  const Cut cut(gemm, how.tile, dtype, machine.access);
   const double a = real(gemm.m) * real(gemm.k) * cut.batch() * cut.bytes;
   const double b = real(gemm.n) * real(gemm.k) * cut.batch() * cut.bytes;
   const Operands l1{.a = cut.a_loads() * row_inefficiency(gemm.k, cut.tile.k, cut.sector),
@@ -243,10 +245,8 @@ ReadBytes closed_rows(const ops::KernelWork& work, const ops::RowShape& shape,
                       const ClosedMachine& machine) {
   const double read = work.read.base();
   ReadBytes out{.l1 = read, .l2 = read, .dram = read};
-  // A batch norm reduces over the batch, not over a row: its passes are in its compulsory bytes
-  // already (ops/norm.cpp), and in inference it has no statistics to compute.
-  const bool reduces = work.kind == ops::KernelClass::Softmax ||
-                       (work.kind == ops::KernelClass::Norm && work.op != ops::BatchNorm::kName);
+  const bool reduces =
+      work.kind == ops::KernelClass::Softmax || work.kind == ops::KernelClass::Norm;
   // Rows up to 16 KiB live in the registers of a CTA (1024 threads x 4 values); longer ones are
   // read once for the statistics and once for the result.
   constexpr double kRegisterRow = 16 * 1024;

@@ -30,6 +30,7 @@ struct ClosedMachine {
   std::int64_t concurrent = 1;  ///< CTAs that run at a time
   std::int64_t sms = 1;         ///< that they run on
   double l2_bytes = 0;          ///< 0 where the size is unknown: nothing stays
+  Access access{};
 };
 
 struct ClosedCut {

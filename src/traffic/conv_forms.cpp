@@ -8,7 +8,6 @@ namespace rooftile::traffic {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kMaxTaps = 64;  // longer filters are sampled: their columns repeat
 
 double real(std::int64_t value) {
@@ -19,8 +18,10 @@ std::int64_t mod(std::int64_t a, std::int64_t b) {
   return ((a % b) + b) % b;
 }
 
-/// Sectors per warp load of 32 consecutive outputs for filter column s.
-double sectors_per_warp(const ops::ConvShape& c, std::int64_t s, std::int64_t g8) {
+/// Sectors per warp load of consecutive outputs for filter column s.
+double sectors_per_warp(const ops::ConvShape& c, std::int64_t s, std::int64_t g8,
+                        std::int64_t lanes) {
+  const double others = real(lanes - 1);
   const std::int64_t q = c.q();
   const std::int64_t outputs = c.p() * q;
   const std::int64_t plane = c.h * c.w;
@@ -30,22 +31,22 @@ double sectors_per_warp(const ops::ConvShape& c, std::int64_t s, std::int64_t g8
     if ((c.c * plane) % g8 != 0 || outputs % g8 != 0) g = std::gcd(g, outputs);
     const std::int64_t o = mod(s * c.dilation_w - c.pad_w, g);
     double sum = 0;
-    for (std::int64_t j = 0; j < g8 / g; ++j) sum += real(((j * g + o) % g8 + kWarp - 1) / g8 + 1);
-    const double crossings = c.c > 1 ? (1.0 - 1.0 / real(g8)) * 31 / real(outputs) : 0.0;
+    for (std::int64_t j = 0; j < g8 / g; ++j) sum += real(((j * g + o) % g8 + lanes - 1) / g8 + 1);
+    const double crossings = c.c > 1 ? (1.0 - 1.0 / real(g8)) * others / real(outputs) : 0.0;
     return sum / real(g8 / g) + crossings;
   }
   const std::int64_t gap = c.w - q;
   if (c.stride_w == 1 && gap < 0) {  // wide padding: rows follow each other, the padding is skipped
-    return (32 * real(c.w) / real(q) - 1) / real(g8) + 1;
+    return (real(lanes) * real(c.w) / real(q) - 1) / real(g8) + 1;
   }
   if (c.stride_w == 1 && gap >= 1 && gap < g8) {
-    return (32 + real(gap) * 31 / real(q) - 1) / real(g8) + 1;
+    return (real(lanes) + real(gap) * others / real(q) - 1) / real(g8) + 1;
   }
   if (c.r == 1 && c.s == 1 && c.stride_w * q == c.w && (c.w * c.stride_w) % g8 == 0) {
-    return 32.0 * real(stride) / real(g8);
+    return std::max(1.0, real(lanes) * real(stride) / real(g8));
   }
-  const double segments = 1 + 31 / real(q);
-  return segments + (32 - segments) * real(stride) / real(g8);
+  const double segments = 1 + others / real(q);
+  return segments + (real(lanes) - segments) * real(stride) / real(g8);
 }
 
 }  // namespace
@@ -65,13 +66,14 @@ double inside_fraction(const Axis& a) {
   return inside / pairs;
 }
 
-double input_inefficiency(const ops::ConvShape& c, std::int64_t sector) {
+double input_inefficiency(const ops::ConvShape& c, std::int64_t sector, std::int64_t lanes) {
   const std::int64_t step = std::max<std::int64_t>(1, c.s / kMaxTaps);
   double sum = 0;
   double columns = 0;
-  for (std::int64_t s = 0; s < c.s; s += step, columns += 1) sum += sectors_per_warp(c, s, sector);
+  for (std::int64_t s = 0; s < c.s; s += step, columns += 1)
+    sum += sectors_per_warp(c, s, sector, lanes);
   const double rows = inside_fraction({c.p(), c.r, c.stride_h, c.dilation_h, c.pad_h, c.h});
-  return sum / columns * rows * real(sector) / kWarp;
+  return sum / columns * rows * real(sector) / real(lanes);
 }
 
 double row_inefficiency(std::int64_t pitch, std::int64_t depth, std::int64_t sector) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closed forms of a forward convolution that the paper's model and the fast model share. `Sectors`
-// gives the element count of a 32 B sector (8 for FP32, 16 for 16-bit types).
+// Closed forms of a forward convolution that the paper's model and the fast model share. `sector`
+// is the element count of a sector (of 32 B: 8 for FP32, 16 for 16-bit types), `lanes` that of a
+// request.
 #pragma once
 
 #include "traffic/implicit_gemm.h"
@@ -9,7 +10,7 @@
 namespace rooftile::traffic {
 
 /// Elements that warp loads of the input fetch per element requested (load inefficiency "v2").
-double input_inefficiency(const ops::ConvShape& conv, std::int64_t sector);
+double input_inefficiency(const ops::ConvShape& conv, std::int64_t sector, std::int64_t lanes);
 
 /// The same for rows of `depth` contiguous elements at a pitch of `pitch` elements.
 double row_inefficiency(std::int64_t pitch, std::int64_t depth, std::int64_t sector);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "core/integer.h"
 #include "tile/tile_plan.h"
@@ -12,7 +13,6 @@ namespace rooftile::traffic {
 namespace {
 
 constexpr std::int64_t kTensorAlignment = 256;  // bytes, as cudaMalloc
-constexpr std::int64_t kWarp = 32;
 
 std::int64_t align_up(std::int64_t value) {
   return (value + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
@@ -63,6 +63,7 @@ ImplicitGemm cut_problem(const ops::GemmShape& shape, DType dtype, const CutOpti
   g.split_k = cut.split_k;
   g.tile = cut.tile;
   g.element_bytes = element_bytes(dtype);
+  g.access = cut.access;
   return g;
 }
 
@@ -135,18 +136,24 @@ void filter_gradient_views(const ops::ConvShape& c, ImplicitGemm& g) {
 /// Collects the distinct sectors of one warp request.
 class RequestBuilder {
  public:
-  explicit RequestBuilder(std::vector<LineRequest>& out) : out_(out), begin_(out.size()) {}
+  RequestBuilder(const Access& access, std::vector<LineRequest>& out)
+      : out_(out),
+        begin_(out.size()),
+        sector_shift_(std::countr_zero(static_cast<std::uint64_t>(access.sector_bytes))),
+        line_shift_(
+            std::countr_zero(static_cast<std::uint64_t>(access.line_bytes / access.sector_bytes))) {
+  }
 
   /// Every sector of the bytes [first, last].
   void add_interval(std::int64_t first, std::int64_t last) {
-    constexpr std::int64_t kSectors = kLineBytes / kSectorBytes;
-    std::int64_t sector = first / kSectorBytes;
-    const std::int64_t end = last / kSectorBytes;
+    std::int64_t sector = first >> sector_shift_;
+    const std::int64_t end = last >> sector_shift_;
     while (sector <= end) {
-      const std::int64_t line = sector / kSectors;
-      const std::int64_t stop = std::min(end, line * kSectors + kSectors - 1);
-      add(line,
-          ((2U << (stop - line * kSectors)) - 1U) & ~((1U << (sector - line * kSectors)) - 1U));
+      const std::int64_t line = sector >> line_shift_;
+      const std::int64_t line_first = line << line_shift_;
+      const std::int64_t line_last = line_first + (std::int64_t{1} << line_shift_) - 1;
+      const std::int64_t stop = std::min(end, line_last);
+      add(line, ((2U << (stop - line_first)) - 1U) & ~((1U << (sector - line_first)) - 1U));
       sector = stop + 1;
     }
   }
@@ -164,6 +171,7 @@ class RequestBuilder {
 
   std::vector<LineRequest>& out_;
   std::size_t begin_;
+  int sector_shift_, line_shift_;  ///< sizes are powers of two; a line's in sectors
 };
 
 /// Consecutive lanes of one image row.
@@ -171,8 +179,9 @@ struct LaneRun {
   std::int64_t base = 0, y = 0, x = 0, step = 1, length = 0;
 };
 
-void add_run(const GatherView& v, std::int64_t bytes, const LaneRun& run, const Coordinate& cross,
-             std::int64_t offset, RequestBuilder& request) {
+void add_run(const ImplicitGemm& g, const GatherView& v, const LaneRun& run,
+             const Coordinate& cross, std::int64_t offset, RequestBuilder& request) {
+  const std::int64_t bytes = g.element_bytes;
   std::int64_t y = run.y + cross.y;
   std::int64_t x = run.x + cross.x;
   std::int64_t length = run.length;
@@ -197,7 +206,7 @@ void add_run(const GatherView& v, std::int64_t bytes, const LaneRun& run, const 
   if (low > high) return;
   const std::int64_t origin =
       (offset + run.base + cross.base + y * v.width + x) * bytes + v.base_address;
-  if (run.step * bytes <= kSectorBytes) {
+  if (run.step * bytes <= g.access.sector_bytes) {
     request.add_interval(origin + low * run.step * bytes,
                          origin + high * run.step * bytes + bytes - 1);
     return;
@@ -218,7 +227,7 @@ LanePosition position_of(const LaneGrid& grid, std::int64_t lane) {
 }
 
 /// The lanes [at, at + count) at one cross; `at` moves past them.
-void add_lanes(const GatherView& v, std::int64_t bytes, LanePosition& at, std::int64_t count,
+void add_lanes(const ImplicitGemm& g, const GatherView& v, LanePosition& at, std::int64_t count,
                const Coordinate& cross, std::int64_t offset, RequestBuilder& request) {
   const LaneGrid& grid = v.lanes;
   while (count > 0) {
@@ -228,7 +237,7 @@ void add_lanes(const GatherView& v, std::int64_t bytes, LanePosition& at, std::i
                       .x = at.column * grid.step_x + grid.offset_x,
                       .step = grid.step_x,
                       .length = length};
-    add_run(v, bytes, run, cross, offset, request);
+    add_run(g, v, run, cross, offset, request);
     count -= length;
     at.column += length;
     if (at.column < grid.columns) return;
@@ -240,8 +249,8 @@ void add_lanes(const GatherView& v, std::int64_t bytes, LanePosition& at, std::i
   }
 }
 
-/// Lanes along the tile: one request is 32 lanes at one k.
-void append_lane_tile(const GatherView& v, std::int64_t bytes, const TileLoad& load,
+/// Lanes along the tile: one request is a warp of them at one k.
+void append_lane_tile(const ImplicitGemm& g, const GatherView& v, const TileLoad& load,
                       std::vector<LineRequest>& out) {
   const std::int64_t offset = load.group * v.group_stride;
   const std::int64_t begin = load.tile * load.tile_rows;
@@ -250,29 +259,29 @@ void append_lane_tile(const GatherView& v, std::int64_t bytes, const TileLoad& l
   CrossCursor cross(v.cross, load.k_begin);
   for (std::int64_t k = load.k_begin; k < load.k_end; ++k, cross.next()) {
     LanePosition at = first;
-    for (std::int64_t lane = begin; lane < end; lane += v.lane_group) {
-      const std::int64_t count = std::min(v.lane_group, end - lane);
-      RequestBuilder request(out);
-      add_lanes(v, bytes, at, count, cross.coordinate(), offset, request);
+    for (std::int64_t lane = begin; lane < end; lane += g.access.lanes) {
+      const std::int64_t count = std::min(g.access.lanes, end - lane);
+      RequestBuilder request(g.access, out);
+      add_lanes(g, v, at, count, cross.coordinate(), offset, request);
     }
   }
 }
 
 /// Lanes along k: one request is as many rows of the tile as fill a warp.
-void append_cross_tile(const GatherView& v, std::int64_t bytes, const TileLoad& load,
+void append_cross_tile(const ImplicitGemm& g, const GatherView& v, const TileLoad& load,
                        std::vector<LineRequest>& out) {
   const std::int64_t offset = load.group * v.group_stride;
-  const std::int64_t rows_per_warp = std::max<std::int64_t>(1, kWarp / v.lane_group);
+  const std::int64_t rows_per_warp = std::max<std::int64_t>(1, g.access.lanes / v.lane_group);
   const std::int64_t begin = load.tile * load.tile_rows;
   const std::int64_t end = std::min(v.cross.size(), begin + load.tile_rows);
   const LanePosition first = position_of(v.lanes, load.k_begin);
   const std::int64_t count = std::min(v.lanes.size(), load.k_end) - load.k_begin;
   CrossCursor cross(v.cross, begin);
   for (std::int64_t row = begin; row < end; row += rows_per_warp) {
-    RequestBuilder request(out);
+    RequestBuilder request(g.access, out);
     for (std::int64_t i = row; i < std::min(end, row + rows_per_warp); ++i, cross.next()) {
       LanePosition at = first;
-      add_lanes(v, bytes, at, count, cross.coordinate(), offset, request);
+      add_lanes(g, v, at, count, cross.coordinate(), offset, request);
     }
   }
 }
@@ -286,12 +295,12 @@ CrossCursor::CrossCursor(const CrossGrid& grid, std::int64_t index)
       column_(index % grid.columns) {
 }
 
-void append_requests(const GatherView& view, std::int64_t element_bytes, const TileLoad& load,
+void append_requests(const ImplicitGemm& problem, const GatherView& view, const TileLoad& load,
                      std::vector<LineRequest>& out) {
   if (view.lane_is_k) {
-    append_cross_tile(view, element_bytes, load, out);
+    append_cross_tile(problem, view, load, out);
   } else {
-    append_lane_tile(view, element_bytes, load, out);
+    append_lane_tile(problem, view, load, out);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "core/dtype.h"
 #include "core/integer.h"
 #include "ops/kernel_work.h"
+#include "traffic/access.h"
 
 namespace rooftile::traffic {
 
@@ -66,7 +67,7 @@ struct GatherView {
   std::int64_t height = 1, width = 1;  ///< bounds of Y and X
   std::int64_t div_y = 1, div_x = 1;
   bool lane_is_k = false;         ///< lanes walk the reduction axis
-  std::int64_t lane_group = 32;   ///< lanes of one warp request
+  std::int64_t lane_group = 1;    ///< of one row, where they walk the reduction axis
   std::int64_t base_address = 0;  ///< bytes
   std::int64_t group_stride = 0;  ///< elements between groups (batches)
   std::int64_t elements = 0;      ///< of the whole tensor
@@ -78,6 +79,7 @@ struct ImplicitGemm {
   std::int64_t split_k = 1;
   CtaTile tile;
   std::int64_t element_bytes = 4;
+  Access access;
   GatherView a, b;
   std::int64_t output_elements = 0;
   [[nodiscard]] std::int64_t tiles_m() const { return ceil_div(m, tile.m); }
@@ -93,6 +95,7 @@ struct ImplicitGemm {
 struct CutOptions {
   CtaTile tile;
   std::int64_t split_k = 1;  ///< CTAs that share one output tile, each with a part of k
+  Access access{};           ///< of the GPU
 };
 
 /// The layer must have passed ops::Conv2d::check().
@@ -130,14 +133,11 @@ class CrossCursor {
   std::int64_t channel_, row_, column_;
 };
 
-/// Sectors of one line that one warp request touches.
+/// Sectors of one line that one request of a warp touches.
 struct LineRequest {
   std::int64_t line = 0;
   std::uint32_t sectors = 0;
 };
-
-inline constexpr std::int64_t kLineBytes = 128;
-inline constexpr std::int64_t kSectorBytes = 32;
 
 /// One operand tile of one main-loop iteration.
 struct TileLoad {
@@ -147,9 +147,10 @@ struct TileLoad {
   std::int64_t group = 0;
 };
 
-/// Appends the lines that the warp requests of `load` touch, each request's sectors once. A
-/// request is 32 lanes at one k, or, where lanes walk k, 32 / tile.k rows of the tile.
-void append_requests(const GatherView& view, std::int64_t element_bytes, const TileLoad& load,
+/// Appends the lines that the warps' requests for `load` touch, each request's sectors once. A
+/// request is a warp of lanes at one k, or, where lanes walk k, as many rows of the tile as fill a
+/// warp. `view` is one of the problem's.
+void append_requests(const ImplicitGemm& problem, const GatherView& view, const TileLoad& load,
                      std::vector<LineRequest>& out);
 
 }  // namespace rooftile::traffic

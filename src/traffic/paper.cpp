@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kSampledTiles = 64;  // tile starts of the interval algorithm
 constexpr std::int64_t kSector = 8;         // FP32 elements
+constexpr std::int64_t kWarp = 32;
 
 double real(std::int64_t value) {
   return static_cast<double>(value);
@@ -116,7 +117,7 @@ PaperForms paper_forms(const ops::ConvShape& c, const CtaTile& tile) {
   const double stride = real(c.stride_w);
   PaperForms f;
   f.mli_ifmap = padded * stride / (padded - wf + 1);
-  f.mli_ifmap_closed = input_inefficiency(c, kSector);
+  f.mli_ifmap_closed = input_inefficiency(c, kSector, kWarp);
   f.mli_filter_unaligned = (2 * (bk - 1) + (8 - (bk - 1))) / bk;
   f.mli_filter = row_inefficiency(c.c / c.groups * c.r * c.s, tile.k, kSector);
   f.dist_v = bm * f.mli_ifmap;

@@ -64,7 +64,7 @@ class L1Counter {
 
   double count(std::int64_t tile, std::int64_t iteration, std::int64_t group) {
     requests_.clear();
-    append_requests(view_, g_.element_bytes,
+    append_requests(g_, view_,
                     {.tile = tile,
                      .tile_rows = rows_,
                      .k_begin = iteration * g_.tile.k,
@@ -121,7 +121,7 @@ double l1_bytes(const ImplicitGemm& g, const OperandTiles& operand) {
     }
   }
   const double total = inner / inner_tiles * real(tiles > 1 ? tiles - 1 : 1) + edge;
-  return total * real(kSectorBytes * operand.reloads * g.groups);
+  return total * real(g.access.sector_bytes * operand.reloads * g.groups);
 }
 
 struct SlotClass {
@@ -172,7 +172,9 @@ struct SlotSectors {
 class SlotReplay {
  public:
   SlotReplay(const ImplicitGemm& g, const CacheMachine& machine)
-      : g_(g), machine_(machine), cache_(machine.l1_bytes, machine.l1_ways, SetHash::Multiply) {}
+      : g_(g),
+        machine_(machine),
+        cache_(machine.l1_bytes / g.access.line_bytes, machine.l1_ways, SetHash::Multiply) {}
 
   void clear() { cache_.clear(); }
 
@@ -211,7 +213,7 @@ class SlotReplay {
  private:
   std::pair<int, int> run_load(const GatherView& view, const TileLoad& load) {
     requests_.clear();
-    append_requests(view, g_.element_bytes, load, requests_);
+    append_requests(g_, view, load, requests_);
     int asked = 0;
     int missed = 0;
     for (const LineRequest& request : requests_) {
@@ -351,8 +353,8 @@ double touched_bytes(const GatherView& v, std::int64_t bytes, std::int64_t unit)
 
 ReadTraffic sampled_traffic(const ImplicitGemm& g, const CacheMachine& machine) {
   ReadTraffic t;
-  t.compulsory_a = touched_bytes(g.a, g.element_bytes, kSectorBytes);
-  t.compulsory_b = touched_bytes(g.b, g.element_bytes, kSectorBytes);
+  t.compulsory_a = touched_bytes(g.a, g.element_bytes, g.access.sector_bytes);
+  t.compulsory_b = touched_bytes(g.b, g.element_bytes, g.access.sector_bytes);
   t.a.l1 =
       l1_bytes(g, {.view = g.a, .rows = g.tile.m, .tiles = g.tiles_m(), .reloads = g.tiles_n()});
   t.b.l1 =

@@ -2,7 +2,7 @@
 //
 // Traffic of an implicit GEMM without simulating all of it, in milliseconds whatever its size.
 //
-//   L1    the distinct 32 B sectors of warp requests, counted exactly on a sample of tiles and
+//   L1    the distinct sectors of warp requests, counted exactly on a sample of tiles and
 //         iterations (last tile and last iteration are strata of their own);
 //   L2    the L1 of a few SM slots is replayed for some tens of iterations. Slots are classed by
 //   the

@@ -48,7 +48,8 @@ Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
               const hardware::GpuSpec& gpu) {
   const ClosedMachine machine{.concurrent = plan.concurrent,
                               .sms = std::max<std::int64_t>(1, gpu.sm.count),
-                              .l2_bytes = gpu.l2.size.value_or(Bytes{}).base()};
+                              .l2_bytes = gpu.l2.size.value_or(Bytes{}).base(),
+                              .access = access_of(gpu)};
   const ReadBytes read = read_bytes(work, plan, machine);
   const Bytes partial =
       Bytes::from_base(partial_sums(work.written.base(), static_cast<double>(plan.split_k)));

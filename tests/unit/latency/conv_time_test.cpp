@@ -33,6 +33,7 @@ TimeMachine round_machine() {
   TimeMachine m;
   m.sms = 10;
   m.lanes = 64;
+  m.vector_lanes = 64;
   m.clock = Hertz::from_base(1e9);
   m.shared = Bytes::from_base(96 * 1024);
   m.l2_size = Bytes::from_base(4 << 20);
@@ -135,6 +136,31 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
   const auto l1 = conv_candidates(layer_3x3(), DType::Fp32, slow, {});
   EXPECT_GT(l1.front().seconds(), 1.5 * before);
   EXPECT_EQ(l1.front().time.bottleneck, Bottleneck::L1);
+}
+
+// 640,000 outputs of 9 taps: (60 + 9 x 12) instructions each, on 640 lanes at 1 GHz.
+TEST(ConvCandidates, DepthwiseLayersHaveADirectKernel) {
+  const TimeMachine g = round_machine();
+  ops::ConvShape conv{.n = 1, .c = 64, .h = 100, .w = 100, .k = 64, .r = 3, .s = 3, .groups = 64};
+  conv.pad_h = conv.pad_w = 1;
+  const ConvCandidate forward = conv_candidates(conv, DType::Fp32, g, {}).front();
+  EXPECT_EQ(forward.algorithm, ConvAlgorithm::Depthwise);
+  EXPECT_NEAR(forward.time.sm, 640'000.0 * (60 + 9 * 12) / 640e9, 1e-12);
+  EXPECT_EQ(forward.read.dram, 4.0 * (640'000 + 64 * 9));
+  EXPECT_EQ(forward.written, 4.0 * 640'000);
+  EXPECT_EQ(forward.flops, 2.0 * 9 * 640'000);
+  conv.pass = ops::ConvPass::DataGradient;
+  EXPECT_EQ(conv_candidates(conv, DType::Fp32, g, {}).front().time.sm, forward.time.sm);
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ConvCandidate filters = conv_candidates(conv, DType::Fp32, g, {}).front();
+  EXPECT_EQ(filters.algorithm, ConvAlgorithm::Depthwise);
+  EXPECT_EQ(filters.read.l2, 9 * filters.read.dram) << "each tap reads both tensors";
+  EXPECT_EQ(filters.written, 4.0 * 64 * 9);
+  EXPECT_NEAR(filters.time.sm, (640'000.0 * 9 * 12 + 64 * 9 * 256 * 60) / 640e9, 1e-12);
+  conv.groups = 32;  // two input channels per filter: no depthwise layer
+  for (const ConvCandidate& candidate : conv_candidates(conv, DType::Fp32, g, {})) {
+    EXPECT_NE(candidate.algorithm, ConvAlgorithm::Depthwise);
+  }
 }
 
 // A strided gradient skips taps by row: half of the products of its GEMM, which are twice those of

@@ -15,14 +15,14 @@ std::int64_t sectors_of(const std::vector<LineRequest>& requests) {
 }
 
 TEST(SectoredCache, FillsSectorsNotLines) {
-  SectoredCache cache(4 * kLineBytes, 4, SetHash::Mix);  // one set
+  SectoredCache cache(4, 4, SetHash::Mix);  // one set
   EXPECT_EQ(cache.access(7, 0b0011), 0b0011U);
   EXPECT_EQ(cache.access(7, 0b0110), 0b0100U) << "sector 1 is there, sector 2 is not";
   EXPECT_EQ(cache.access(7, 0b0111), 0U);
 }
 
 TEST(SectoredCache, EvictsTheLeastRecentlyUsedLine) {
-  SectoredCache cache(2 * kLineBytes, 2, SetHash::Multiply);
+  SectoredCache cache(2, 2, SetHash::Multiply);
   cache.access(1, 1);
   cache.access(2, 1);
   cache.access(1, 1);  // 2 is now the oldest
@@ -38,7 +38,7 @@ TEST(SectoredCache, EvictsTheLeastRecentlyUsedLine) {
 // 0.4 %, so hardly anything is evicted.
 TEST(SectoredCache, MixedSetsFillEvenlyForAnyPitch) {
   for (const std::int64_t pitch : {1, 64, 89, 1024, 4096, 6765, 10946}) {
-    SectoredCache cache(512 * 16 * kLineBytes, 16, SetHash::Mix);
+    SectoredCache cache(512 * 16, 16, SetHash::Mix);
     for (std::int64_t i = 0; i < 4096; ++i) cache.access(i * pitch, 1);
     int missed = 0;
     for (std::int64_t i = 0; i < 4096; ++i) missed += cache.access(i * pitch, 1) != 0 ? 1 : 0;
@@ -73,13 +73,13 @@ TEST(ImplicitGemm, PointwiseLoadsAreContiguous) {
   const ops::ConvShape conv{.n = 1, .c = 8, .h = 8, .w = 8, .k = 32};
   const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = {.m = 64, .n = 32}});
   std::vector<LineRequest> requests;
-  append_requests(g.a, 4, {.tile = 0, .tile_rows = 64, .k_begin = 0, .k_end = 1}, requests);
+  append_requests(g, g.a, {.tile = 0, .tile_rows = 64, .k_begin = 0, .k_end = 1}, requests);
   ASSERT_EQ(requests.size(), 2U);
   EXPECT_EQ(requests[1].line, 1);
   EXPECT_EQ(sectors_of(requests), 8);
   // B: 32 filters of 8 contiguous channels = 32 rows of one sector each, 4 rows in each line.
   requests.clear();
-  append_requests(g.b, 4, {.tile = 0, .tile_rows = 32, .k_begin = 0, .k_end = 8}, requests);
+  append_requests(g, g.b, {.tile = 0, .tile_rows = 32, .k_begin = 0, .k_end = 8}, requests);
   EXPECT_EQ(sectors_of(requests), 32);
   EXPECT_EQ(requests.size(), 8U) << "four filters of one request share a line";
 }
@@ -91,7 +91,7 @@ TEST(ImplicitGemm, PaddingIsPredicatedOff) {
   conv.pad_h = conv.pad_w = 1;
   const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = {.m = 32, .n = 32}});
   std::vector<LineRequest> requests;
-  append_requests(g.a, 4, {.tile = 0, .tile_rows = 32, .k_begin = 0, .k_end = 1}, requests);
+  append_requests(g, g.a, {.tile = 0, .tile_rows = 32, .k_begin = 0, .k_end = 1}, requests);
   ASSERT_EQ(requests.size(), 1U);
   EXPECT_EQ(requests[0].sectors, 0b0011U);
 }
