@@ -33,6 +33,9 @@ Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit:
                                       const Catalog& catalog) {
   if (!command.left_out) {
     ROOFTILE_TRY(const auto predictor, latency::make_predictor(command.predictor, catalog));
+    for (const hardware::Machine& machine : dataset.machines) {
+      ROOFTILE_CHECK(predictor->check(machine));
+    }
     ROOFTILE_TRY(const auto trivial, latency::make_predictor("trivial", catalog));
     ROOFTILE_TRY(const auto neusight, latency::make_predictor("neusight", catalog));
     return fit::evaluate(dataset, *predictor,
