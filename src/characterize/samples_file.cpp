@@ -169,8 +169,8 @@ Result<SamplesFile> read_samples(std::string_view text, const std::string& name)
     ROOFTILE_TRY(const bool more, csv.next());
     if (!more) return file;
     ROOFTILE_CHECK(header.check_width(csv));
-    ROOFTILE_TRY(Sample sample, read_sample(csv));
-    file.samples.push_back(std::move(sample));
+    ROOFTILE_TRY(const Sample sample, read_sample(csv));
+    file.samples.push_back(sample);
   }
 }
 

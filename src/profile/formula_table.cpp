@@ -15,7 +15,7 @@ constexpr std::string_view kWideLine = "gfx94|gfx95";  ///< 128-byte cache lines
 using Table = std::vector<Formula>;
 
 const Table& fp64_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None,
        0,
        kAny,
@@ -49,11 +49,11 @@ const Table& fp64_table() {
         {64, "SQ_INSTS_VALU_TRANS_F64"}}},
       {Scale::None, 1, kAny, kAny, {{1, "cpu_flops_dp"}}},
   };
-  return kTable;
+  return table;
 }
 
 const Table& fp32_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None,
        0,
        "10.",
@@ -100,11 +100,11 @@ const Table& fp32_table() {
         {64, "SQ_INSTS_VALU_TRANS_F32"}}},
       {Scale::None, 1, kAny, kAny, {{1, "cpu_flops_sp"}}},
   };
-  return kTable;
+  return table;
 }
 
 const Table& fp16_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None,
        0,
        kAny,
@@ -137,11 +137,11 @@ const Table& fp16_table() {
         {128, "SQ_INSTS_VALU_FMA_F16"},
         {64, "SQ_INSTS_VALU_TRANS_F16"}}},
   };
-  return kTable;
+  return table;
 }
 
 const Table& l1_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None, 1, kAny, kAny, {{1, "l1tex__t_bytes.sum"}}},
       {Scale::None,
        2,
@@ -179,11 +179,11 @@ const Table& l1_table() {
       {Scale::None, 1, "gfx", kWideLine, {{64, "TCP_TOTAL_CACHE_ACCESSES_sum"}}},
       {Scale::None, 1, kAny, kAny, {{1, "cpu_bytes_l1"}}},
   };
-  return kTable;
+  return table;
 }
 
 const Table& l2_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None, 1, kAny, kAny, {{1, "lts__t_bytes.sum"}}},
       {Scale::None, 1, kAny, kAny, {{32, "lts__t_sectors.sum"}}},
       {Scale::None,
@@ -216,11 +216,11 @@ const Table& l2_table() {
         {64, "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum"}}},
       {Scale::None, 1, kAny, kAny, {{1, "cpu_bytes_l2"}}},
   };
-  return kTable;
+  return table;
 }
 
 const Table& dram_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None, 1, kAny, kAny, {{1, "dram__bytes.sum"}}},
       {Scale::None, 2, kAny, kAny, {{1, "dram__bytes_read.sum"}, {1, "dram__bytes_write.sum"}}},
       {Scale::None,
@@ -274,11 +274,11 @@ const Table& dram_table() {
       {Scale::None, 2, "gfx", kAny, {{1024, "FetchSize"}, {1024, "WriteSize"}}},
       {Scale::None, 1, kAny, kAny, {{1, "cpu_bytes_dram"}}},
   };
-  return kTable;
+  return table;
 }
 
 const Table& system_table() {
-  static const Table kTable{
+  static const Table table{
       {Scale::None,
        2,
        kAny,
@@ -291,7 +291,7 @@ const Table& system_table() {
        kAny,
        {{32, "system_read_transactions"}, {32, "system_write_transactions"}}},
   };
-  return kTable;
+  return table;
 }
 
 }  // namespace

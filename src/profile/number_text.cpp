@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/number_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -63,11 +64,7 @@ std::string without_spaces(std::string_view text) {
 }
 
 bool is_missing(std::string_view text) {
-  if (text.empty()) return true;
-  for (const std::string_view word : kMissing) {
-    if (text == word) return true;
-  }
-  return false;
+  return text.empty() || std::find(kMissing.begin(), kMissing.end(), text) != kMissing.end();
 }
 
 std::size_t digits_after(std::string_view text, std::size_t mark) {

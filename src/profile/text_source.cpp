@@ -59,6 +59,9 @@ struct TextSource::State {
   std::int64_t line = 0;
   std::int64_t handed_out = 0;
 
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   ~State() {
     if (inflater) inflateEnd(&*inflater);
   }

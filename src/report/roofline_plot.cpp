@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "core/text.h"
 #include "report/roofline_view.h"
@@ -113,11 +114,11 @@ std::string roofline_plot(const Chart& chart, int width) {
   const int columns = std::clamp(width - kAxis - 2, 40, 120);
   Canvas canvas(x, y, columns);
   draw_roofs(chart, canvas);
-  for (auto point = chart.points.rbegin(); point != chart.points.rend(); ++point) {
-    if (!point->rate) continue;
-    for (std::size_t level = 0; level < point->intensity.size(); ++level) {
-      if (point->intensity[level]) {
-        canvas.set(point->intensity[level]->base(), point->rate->base(), kMarks[level]);
+  for (const auto& point : chart.points | std::views::reverse) {
+    if (!point.rate) continue;
+    for (std::size_t level = 0; level < point.intensity.size(); ++level) {
+      if (point.intensity[level]) {
+        canvas.set(point.intensity[level]->base(), point.rate->base(), kMarks[level]);
       }
     }
   }

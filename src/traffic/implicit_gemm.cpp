@@ -85,7 +85,7 @@ void forward_views(const ops::ConvShape& c, ImplicitGemm& g) {
 void data_gradient_views(const ops::ConvShape& c, ImplicitGemm& g) {
   const std::int64_t channels = c.c / c.groups;
   const std::int64_t filters = c.k / c.groups;
-  const std::int64_t tap_count = c.r * c.s;
+  const std::int64_t window = c.r * c.s;
   const std::int64_t plane = c.p() * c.q();
   g.a = {.lanes = {.images = c.n,
                    .rows = c.h,
@@ -100,13 +100,13 @@ void data_gradient_views(const ops::ConvShape& c, ImplicitGemm& g) {
          .div_x = c.stride_w,
          .group_stride = filters * plane,
          .elements = c.n * c.k * plane};
-  g.b = {.lanes = {.images = filters, .columns = tap_count, .image_stride = channels * tap_count},
-         .cross = strided(channels, tap_count),
-         .width = tap_count,
+  g.b = {.lanes = {.images = filters, .columns = window, .image_stride = channels * window},
+         .cross = strided(channels, window),
+         .width = window,
          .lane_is_k = true,
          .lane_group = g.tile.k,
-         .group_stride = filters * channels * tap_count,
-         .elements = c.k * channels * tap_count};
+         .group_stride = filters * channels * window,
+         .elements = c.k * channels * window};
   g.output_elements = c.n * c.c * c.h * c.w;
 }
 

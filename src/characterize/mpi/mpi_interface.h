@@ -19,6 +19,7 @@ struct RooftileMpi {
   double (*span)(double begin, double end);
   /// The texts of all ranks, one after the other, on rank 0; `sizes` must have room for all ranks.
   /// The result lives until the next call; null on the other ranks.
+  // NOLINTNEXTLINE(google-runtime-int): MPI_LONG_LONG
   const char* (*gather)(const char* text, long long length, long long* sizes);
   void (*finish)();
   void (*abort)();  ///< ends all ranks; does not return

@@ -38,7 +38,7 @@ class Session final : public Coordinator {
   /// that the launcher already bound to different cores keep what they have.
   [[nodiscard]] BackendOptions share(BackendOptions options);
   /// Ends all ranks: those that wait for one that failed would wait for ever.
-  void abort() { table_.abort(); }
+  void abort() const { table_.abort(); }
   /// The texts of all ranks on rank 0, nothing elsewhere.
   std::vector<std::string> gather(const std::string& text);
 

@@ -260,10 +260,9 @@ class OpenClDevice final : public Device {
     for (std::size_t i = cells - 1; i > 0; --i) std::swap(order[i], order[random() % i]);
     for (std::size_t i = 0; i < cells; ++i) next[order[i] * 8] = order[(i + 1) % cells] * 8;
     ROOFTILE_CHECK(allocate(2, static_cast<std::int64_t>(cells * 64)));
-    const std::uint64_t start = 0;
-    for (const auto& [buffer, data, size] :
-         {std::tuple(buffers_[0], next.data(), cells * 64),
-          std::tuple(buffers_[1], const_cast<std::uint64_t*>(&start), sizeof(start))}) {
+    std::uint64_t start = 0;
+    for (const auto& [buffer, data, size] : {std::tuple(buffers_[0], next.data(), cells * 64),
+                                             std::tuple(buffers_[1], &start, sizeof(start))}) {
       const auto code =
           api_.clEnqueueWriteBuffer(queue_, buffer, 1, 0, size, data, 0, nullptr, nullptr);
       if (code != 0) return failed("clEnqueueWriteBuffer", code);

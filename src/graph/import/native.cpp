@@ -330,7 +330,7 @@ Status NativeImporter::add_node(const JsonView& view, Block& block, Tensors& loc
     return view.error(fmt::format("a tensor of {} is too large", to_string(output)),
                       "a tensor may have up to 2^53 elements");
   }
-  node.op = std::move(inferred.op);
+  node.op = inferred.op;
   if (shared) node.shared_parameters = ops::parameters_of(node.op);
   node.differentiable = node.input_gradient || ops::parameters_of(node.op) > 0;
   local.emplace(node.name, Tensor{.shape = output, .gradient = node.differentiable});

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <tuple>
 
 namespace rooftile::latency::learned {
@@ -27,14 +26,13 @@ constexpr char character(int digit) {
   return static_cast<char>(code);
 }
 
-constexpr std::int8_t kNoDigit = -1;
+constexpr int kNoDigit = -1;
 
 /// The digit of every character: the lists are most of what is read when the program starts.
-constexpr std::array<std::int8_t, 256> kDigitOf = [] {
-  std::array<std::int8_t, 256> digits{};
+constexpr std::array<int, 256> kDigitOf = [] {
+  std::array<int, 256> digits{};
   digits.fill(kNoDigit);
-  for (int d = 0; d < kDigits; ++d)
-    digits[static_cast<unsigned char>(character(d))] = static_cast<std::int8_t>(d);
+  for (int d = 0; d < kDigits; ++d) digits[static_cast<unsigned char>(character(d))] = d;
   return digits;
 }();
 
