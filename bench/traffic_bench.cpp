@@ -104,6 +104,15 @@ double list_lru_rate() {
   return static_cast<double>(kRequests) / seconds;
 }
 
+double closed_l2(const traffic::RandomLayer& layer) {
+  return traffic::closed_conv(layer.conv, layer.dtype,
+                              {.tile = layer.cut.tile, .split_k = layer.cut.split_k},
+                              {.concurrent = layer.machine.wave(),
+                               .sms = layer.machine.sm_count,
+                               .l2_bytes = static_cast<double>(layer.machine.l2_bytes)})
+      .l2;
+}
+
 }  // namespace
 
 int main() {
@@ -130,14 +139,7 @@ int main() {
   constexpr int kRepeats = 1000;
   const double closed = bench::best_seconds(3, [&] {
     for (int i = 0; i < kRepeats; ++i) {
-      for (const traffic::RandomLayer& layer : layers) {
-        checksum += traffic::closed_conv(layer.conv, layer.dtype,
-                                         {.tile = layer.cut.tile, .split_k = layer.cut.split_k},
-                                         {.concurrent = layer.machine.wave(),
-                                          .sms = layer.machine.sm_count,
-                                          .l2_bytes = static_cast<double>(layer.machine.l2_bytes)})
-                        .l2;
-      }
+      for (const traffic::RandomLayer& layer : layers) checksum += closed_l2(layer);
     }
   });
   const latency::ScalingStudy study = make_study(*machine);

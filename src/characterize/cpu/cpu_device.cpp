@@ -274,7 +274,8 @@ class CpuDevice final : public Device {
     arguments.bytes = chunk_;
     if (chunks_ == 1) {
       arguments.passes = passes;
-      return kernel_(arguments);
+      kernel_(arguments);
+      return;
     }
     arguments.passes = 1;
     const KernelArguments first = arguments;

@@ -321,7 +321,7 @@ class GpuDevice final : public Device {
       arrays[i] = i < buffers_.size() ? buffers_[i] : buffers_.front();
     }
     std::uint32_t n = shape.n, links = shape.links;
-    std::array<void*, 6> arguments{&arrays[0], &arrays[1], &arrays[2], &n, &passes, &links};
+    std::array<void*, 6> arguments{arrays.data(), &arrays[1], &arrays[2], &n, &passes, &links};
     return done(api_.launch(shape.function, static_cast<unsigned>(shape.grid), 1, 1,
                             static_cast<unsigned>(shape.threads), 1, 1, 0, nullptr,
                             arguments.data(), nullptr),

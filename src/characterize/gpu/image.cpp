@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+// Labels of the assembly that embeds the images.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 extern const char rooftile_image_cuda[];
 extern const char rooftile_image_end_cuda[];
@@ -11,6 +13,7 @@ extern const char rooftile_image_end_ptx[];
 extern const char rooftile_image_hip[];
 extern const char rooftile_image_end_hip[];
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace rooftile::characterize::gpu {
 

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -45,13 +46,11 @@ std::vector<std::string> plugin_candidates() {
 }  // namespace
 
 bool started_by_mpi() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
+  constexpr std::array kSizes{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
+  return std::any_of(kSizes.begin(), kSizes.end(), [](const char* name) {
     const char* value = std::getenv(name);
-    if (value == nullptr) continue;
-    const auto size = parse_int(value);
-    if (size && *size > 1) return true;
-  }
-  return false;
+    return value != nullptr && parse_int(value).value_or(1) > 1;
+  });
 }
 
 Result<std::unique_ptr<Session>> Session::open() {
@@ -82,7 +81,7 @@ BackendOptions Session::share(BackendOptions options) {
   return options;
 }
 
-std::vector<std::string> Session::gather(const std::string& text) {
+std::vector<std::string> Session::gather(const std::string& text) const {
   std::vector<long long> sizes(static_cast<std::size_t>(table_.size));
   const char* all = table_.gather(text.data(), static_cast<long long>(text.size()), sizes.data());
   std::vector<std::string> out;

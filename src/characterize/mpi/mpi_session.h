@@ -40,7 +40,7 @@ class Session final : public Coordinator {
   /// Ends all ranks: those that wait for one that failed would wait for ever.
   void abort() const { table_.abort(); }
   /// The texts of all ranks on rank 0, nothing elsewhere.
-  std::vector<std::string> gather(const std::string& text);
+  [[nodiscard]] std::vector<std::string> gather(const std::string& text) const;
 
  private:
   void do_barrier() override { table_.barrier(); }
