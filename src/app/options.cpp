@@ -117,6 +117,24 @@ Result<StepOptions> parse_step_options(const Request& request) {
 
 namespace {
 
+/// Options that a model cannot follow are errors: an image decides its own number of tokens.
+Status check_applies(const Request& request, const graph::Graph& graph) {
+  const bool decode = graph.step == graph::Step::Decode;  // there --seq sets the context
+  if (request.sequence && !decode && *request.sequence != graph.sequence) {
+    return usage_error(
+        fmt::format("--seq {} does not apply to {}", *request.sequence, graph.name),
+        graph.sequence == 0
+            ? "its input has no tokens; remove --seq"
+            : fmt::format("it always works on {} tokens; remove --seq", graph.sequence));
+  }
+  if (request.attention != "eager" && graph.family == "cnn") {
+    return usage_error(
+        fmt::format("--attention {} does not apply to {}", request.attention, graph.name),
+        "it has no attention; remove --attention");
+  }
+  return {};
+}
+
 Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
   const ops::Conv2d op{.conv = conv};
   ROOFTILE_CHECK(op.check());
@@ -132,12 +150,19 @@ Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
 
 }  // namespace
 
+Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
+                                 const Catalog& catalog) {
+  ROOFTILE_TRY(auto graph, graph::import_model(catalog, request.model, options.import));
+  ROOFTILE_CHECK(check_applies(request, graph));
+  return graph;
+}
+
 Result<std::vector<graph::LoweredKernel>> step_kernels(const Request& step,
                                                        const std::optional<ops::ConvShape>& conv,
                                                        const Catalog& catalog) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
   if (!conv) {
-    ROOFTILE_TRY(const auto graph, graph::import_model(catalog, step.model, options.import));
+    ROOFTILE_TRY(const auto graph, import_step(step, options, catalog));
     return graph::lower(graph, options.lower);
   }
   ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));

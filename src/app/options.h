@@ -24,6 +24,10 @@ struct StepOptions {
 
 Result<StepOptions> parse_step_options(const Request& request);
 
+/// The model of the request; options that it cannot follow are errors.
+Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
+                                 const Catalog& catalog);
+
 /// The kernels of the step, or the one of `conv` that `conv->pass` names.
 Result<std::vector<graph::LoweredKernel>> step_kernels(const Request& step,
                                                        const std::optional<ops::ConvShape>& conv,

@@ -10,7 +10,6 @@
 #include "aggregate/step.h"
 #include "app/options.h"
 #include "graph/fuse.h"
-#include "graph/import_model.h"
 #include "graph/lower.h"
 #include "graph/stages.h"
 #include "graph/tensor_parallel.h"
@@ -23,24 +22,6 @@
 namespace rooftile::app {
 
 namespace {
-
-/// Options that a model cannot follow are errors: an image decides its own number of tokens.
-Status check_applies(const Request& request, const graph::Graph& graph) {
-  const bool decode = graph.step == graph::Step::Decode;  // there --seq sets the context
-  if (request.sequence && !decode && *request.sequence != graph.sequence) {
-    return usage_error(
-        fmt::format("--seq {} does not apply to {}", *request.sequence, graph.name),
-        graph.sequence == 0
-            ? "its input has no tokens; remove --seq"
-            : fmt::format("it always works on {} tokens; remove --seq", graph.sequence));
-  }
-  if (request.attention != "eager" && graph.family == "cnn") {
-    return usage_error(
-        fmt::format("--attention {} does not apply to {}", request.attention, graph.name),
-        "it has no attention; remove --attention");
-  }
-  return {};
-}
 
 /// The system of the request, or one node of the GPU's own links; nothing for a single GPU.
 Result<std::optional<hardware::SystemSpec>> find_system(const Request& request,
@@ -103,8 +84,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   if (system) {
     ROOFTILE_TRY(links, links_of(*system, parallelism));
   }
-  ROOFTILE_TRY(const auto model, graph::import_model(catalog, request.model, options.import));
-  ROOFTILE_CHECK(check_applies(request, model));
+  ROOFTILE_TRY(const auto model, import_step(request, options, catalog));
   ROOFTILE_TRY(auto part, graph::split_tensors(model, parallelism.tensor));
   if (options.fuse) part = graph::fuse(part);
   ROOFTILE_TRY(auto stages, graph::split_stages(part, parallelism.pipeline));
@@ -146,8 +126,7 @@ Result<std::vector<aggregate::OperatorEstimate>> step_kernels(const Request& req
                                                               const latency::Predictor& predictor) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
-  ROOFTILE_TRY(auto model, graph::import_model(catalog, request.model, options.import));
-  ROOFTILE_CHECK(check_applies(request, model));
+  ROOFTILE_TRY(auto model, import_step(request, options, catalog));
   if (options.fuse) model = graph::fuse(model);
   ROOFTILE_TRY(auto step, estimate(model, options.lower, machine, predictor));
   return std::move(step.operators);

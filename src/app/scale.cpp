@@ -8,7 +8,6 @@
 
 #include "app/options.h"
 #include "core/text.h"
-#include "graph/import_model.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
 #include "latency/predictor.h"

@@ -11,7 +11,6 @@
 #include "app/traffic_notes.h"
 #include "core/integer.h"
 #include "core/text.h"
-#include "graph/import_model.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
 #include "latency/analytical.h"
