@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <variant>
 
 #include "app/options.h"
@@ -166,10 +167,10 @@ Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMac
 }
 
 /// Every algorithm that applies, with the closed forms' bytes.
-std::vector<report::AlgorithmTraffic> algorithms_of(const ops::ConvShape& conv, DType dtype,
-                                                    const latency::TimeMachine& g) {
+std::vector<report::AlgorithmTraffic> algorithms_of(
+    std::span<const latency::ConvCandidate> candidates) {
   std::vector<report::AlgorithmTraffic> out;
-  for (const latency::ConvCandidate& c : latency::conv_candidates(conv, dtype, g, {})) {
+  for (const latency::ConvCandidate& c : candidates) {
     out.push_back({.name = std::string(name_of(c.algorithm)),
                    .flops = c.flops,
                    .read = {.l1 = c.read.l1, .l2 = c.read.l2, .dram = c.read.dram},
@@ -180,11 +181,22 @@ std::vector<report::AlgorithmTraffic> algorithms_of(const ops::ConvShape& conv, 
   return out;
 }
 
+/// Libraries have no GEMM for depthwise layers. The forms count the bytes of their direct kernel;
+/// a tile, the simulator and the paper's forms speak of GEMMs.
+bool runs_depthwise(const latency::ConvCandidate& fastest, const Choices& choices) {
+  return fastest.algorithm == latency::ConvAlgorithm::Depthwise && !choices.tile &&
+         !choices.simulate && choices.model != Model::Paper;
+}
+
 Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
                  const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
-  const latency::ConvCandidate kernel = implicit_kernel(conv, work.dtype, g, study.choices.tile);
+  const auto candidates = latency::conv_candidates(conv, work.dtype, g, {});
+  const bool depthwise = runs_depthwise(candidates.front(), study.choices);
+  const latency::ConvCandidate kernel =
+      depthwise ? candidates.front() : implicit_kernel(conv, work.dtype, g, study.choices.tile);
   set_time(layer, kernel.time);
-  layer.algorithms = algorithms_of(conv, work.dtype, g);
+  layer.counted = name_of(kernel.algorithm);
+  layer.algorithms = algorithms_of(candidates);
   layer.algorithm = layer.algorithms.front().name;
   layer.algorithm_ms = layer.algorithms.front().latency_ms;
   const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
@@ -192,6 +204,7 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
   layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
   layer.dram_written = kernel.written;
   layer.compulsory_read = work.read.base();
+  if (depthwise) return {};
   if (study.choices.model == Model::Paper) {
     if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
       return unsupported(layer.name, "the paper's forms are for FP32 forward layers without groups",

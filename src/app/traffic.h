@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes per memory level of one convolution or of every kernel of a model's step. A convolution's
-// bytes, tile and time are those of its implicit GEMM; the algorithm that a library would take is
-// named beside. `exact` counts (traffic/sampled.h), `closed` takes the forms that predictions use,
-// `paper` the published ones (FP32 forward convolutions).
+// bytes, tile and time are those of its implicit GEMM, of a depthwise layer those of a direct
+// kernel; the algorithm that a library would take is named beside. `exact` counts
+// (traffic/sampled.h), `closed` takes the forms that predictions use, `paper` the published ones
+// (FP32 forward convolutions).
 #pragma once
 
 #include <optional>

@@ -64,8 +64,9 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
   const auto grouped = std::count_if(kernels.begin(), kernels.end(), is_grouped);
   if (grouped > 0) {
     notes.push_back(fmt::format(
-        "groups: {} of the kernels {} grouped or depthwise, counted as one small GEMM per group; "
-        "frameworks run depthwise layers with a direct kernel instead, which pads no tile",
+        "groups: {} of the kernels {} grouped or depthwise: one small GEMM per group, or the "
+        "direct "
+        "kernel of a depthwise layer where that is faster; no measured rows have groups",
         grouped, grouped == 1 ? "is" : "are"));
   }
   return notes;

@@ -24,6 +24,7 @@ namespace {
 struct EvaluateKernels {
   std::vector<std::string> files;
   std::string predictor;
+  std::string campaign;  ///< empty: all
   bool left_out = false;
   fit::FitOptions fit;
   Output output;
@@ -58,7 +59,10 @@ Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit:
 
 Status run_evaluate(const EvaluateKernels& command, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  ROOFTILE_TRY(fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  if (!command.campaign.empty()) {
+    ROOFTILE_CHECK(fit::keep_campaign(command.campaign, dataset));
+  }
   ROOFTILE_TRY(const fit::Evaluation evaluation, evaluation_of(command, dataset, catalog));
   if (command.output.format == "json")
     return emit(command.output, report::evaluation_to_json(evaluation, dataset));
@@ -207,6 +211,7 @@ static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   command->add_option("--predictor", options->predictor, "name, or folder that fit wrote");
   command->add_flag("--leave-one-gpu-out", options->left_out,
                     "refit without each GPU of the files and predict that GPU");
+  command->add_option("--campaign", options->campaign, "look at the rows of one campaign only");
   add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
   command->callback([options, &context] {

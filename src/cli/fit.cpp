@@ -22,6 +22,7 @@ struct FitCommand {
   std::vector<std::string> files;
   std::string out;
   std::string form = "rooftile";
+  std::string campaign;  ///< empty: all
   bool inspect = false;
   fit::FitOptions options;
 };
@@ -34,6 +35,7 @@ std::string quoted_command(const FitCommand& command) {
     text += " " + (path.parent_path().filename() / path.filename()).generic_string();
   }
   if (command.form != "rooftile") text += " --form " + command.form;
+  if (!command.campaign.empty()) text += " --campaign " + command.campaign;
   return text + fmt::format(" --seed {} --out {}", command.options.seed,
                             std::filesystem::path(command.out).filename().generic_string());
 }
@@ -81,7 +83,10 @@ Result<fit::Evaluation> write_neusight(const FitCommand& command, const fit::Dat
 
 Status run_fit(FitCommand command, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  ROOFTILE_TRY(fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  if (!command.campaign.empty()) {
+    ROOFTILE_CHECK(fit::keep_campaign(command.campaign, dataset));
+  }
   if (command.inspect) return emit({}, report::inspection_to_text(fit::inspect(dataset)));
   if (command.out.empty())
     return usage_error("rooftile fit needs a folder for its result",
@@ -111,6 +116,7 @@ void add_fit(CLI::App& app, Context& context) {
                    "what to fit: the default forms, or the published NeuSight baseline")
       ->check(CLI::IsMember({"rooftile", "neusight"}))
       ->capture_default_str();
+  command->add_option("--campaign", options->campaign, "fit on the rows of one campaign only");
   command->add_flag("--inspect", options->inspect,
                     "show rows, GPUs, ranges and suspicious rows; fit nothing");
   command->add_option("--seed", options->options.seed, "of the choice of rows")

@@ -263,6 +263,23 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
   return {};
 }
 
+void drop_unused_gpus(Dataset& dataset) {
+  std::vector<bool> used(dataset.machines.size(), false);
+  for (const Sample& sample : dataset.samples) used[sample.gpu] = true;
+  std::vector<std::uint32_t> moved(used.size(), 0);
+  std::uint32_t kept = 0;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) continue;
+    moved[i] = kept;
+    std::swap(dataset.machines[kept], dataset.machines[i]);
+    std::swap(dataset.devices[kept], dataset.devices[i]);
+    ++kept;
+  }
+  dataset.machines.erase(dataset.machines.begin() + kept, dataset.machines.end());
+  dataset.devices.erase(dataset.devices.begin() + kept, dataset.devices.end());
+  for (Sample& sample : dataset.samples) sample.gpu = moved[sample.gpu];
+}
+
 }  // namespace
 
 std::optional<latency::learned::GemmTile> tile_in_name(std::string_view kernel) {
@@ -320,6 +337,23 @@ Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog&
   if (dataset.samples.empty())
     return bad_input(paths.empty() ? "" : paths.front(), "no measured kernels in the data set");
   return dataset;
+}
+
+Status keep_campaign(std::string_view campaign, Dataset& dataset) {
+  std::erase_if(dataset.samples, [&](const Sample& sample) {
+    return dataset.campaigns[sample.campaign] != campaign;
+  });
+  if (!dataset.samples.empty()) {
+    drop_unused_gpus(dataset);
+    return {};
+  }
+  std::vector<std::string_view> names;
+  for (const std::string& name : dataset.campaigns) {
+    if (!name.empty()) names.push_back(name);
+  }
+  return usage_error(fmt::format("the files have no campaign \"{}\"", printable(campaign)),
+                     names.empty() ? std::string("their rows name none: leave out --campaign")
+                                   : did_you_mean(campaign, names, "--campaign is one of"));
 }
 
 std::vector<const Sample*> samples_without(const Dataset& dataset,

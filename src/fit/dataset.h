@@ -56,6 +56,10 @@ struct Dataset {
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset);
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog);
 
+/// Drops the rows of all other campaigns, and the GPUs that have none left; an error that lists
+/// the campaigns if no row is left.
+Status keep_campaign(std::string_view campaign, Dataset& dataset);
+
 /// The tile in a kernel name: "ampere_sgemm_128x64_nn", "Cijk_.._MT128x64x16_..".
 std::optional<latency::learned::GemmTile> tile_in_name(std::string_view kernel);
 

@@ -102,9 +102,7 @@ class DeltaPredictor final : public Predictor {
   }
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
-    const TimeMachine timing =
-        make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
-    const AnalyticalTime result = analytical_time(job.work, timing, machine.gpu);
+    const AnalyticalTime result = analytical_time(job, machine);
     const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
     Estimate estimate;
     estimate.time = result.time;
@@ -138,6 +136,12 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
     return gemm_time(work, *gemm, machine, gpu);
   }
   return vector_time(work, machine, gpu);
+}
+
+AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine) {
+  const TimeMachine timing =
+      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
+  return analytical_time(job.work, timing, machine.gpu);
 }
 
 std::unique_ptr<Predictor> make_delta_predictor() {

@@ -30,6 +30,9 @@ struct AnalyticalTime {
 AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& machine,
                                const hardware::GpuSpec& gpu);
 
+/// The same for a kernel that is bound to its machine.
+AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine);
+
 std::unique_ptr<Predictor> make_delta_predictor();
 
 }  // namespace rooftile::latency

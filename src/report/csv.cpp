@@ -8,11 +8,11 @@
 namespace rooftile::report {
 
 std::string operator_csv(const OperatorReport& op) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                      csv_field(op.name), csv_field(op.op), op.phase, op.count, csv_field(op.shape),
                      op.dtype, op.latency_ms, op.low_ms, op.high_ms, op.bound_ms, op.limiter,
                      op.flops, op.traffic.l1, op.traffic.l2, op.traffic.dram, op.tile, op.waves,
-                     op.wave_factor, op.provenance, op.extrapolated);
+                     op.wave_factor, op.provenance, op.extrapolated, op.algorithm);
 }
 
 std::string to_csv(const Report& report) {

@@ -49,6 +49,7 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
                         format_bytes(Bytes::from_base(row.traffic.l1)),
                         format_bytes(Bytes::from_base(row.traffic.l2)),
                         format_bytes(Bytes::from_base(row.traffic.dram)));
+    if (!row.algorithm.empty()) text += fmt::format("  algorithm  {}\n", row.algorithm);
     text += fmt::format("  tile       {}, {:.2f} waves, wave factor {:.2f}\n", row.tile, row.waves,
                         row.wave_factor);
     const std::string bound_limiter = limiter_of_bound(kernel);

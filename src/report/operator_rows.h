@@ -15,7 +15,7 @@ nlohmann::ordered_json operator_json(const OperatorReport& op);
 
 inline constexpr std::string_view kOperatorCsvHeader =
     "name,op,phase,count,shape,dtype,latency_ms,low_ms,high_ms,bound_ms,limiter,flops,l1_bytes,"
-    "l2_bytes,dram_bytes,tile,waves,wave_factor,provenance,extrapolated\n";
+    "l2_bytes,dram_bytes,tile,waves,wave_factor,provenance,extrapolated,algorithm\n";
 std::string operator_csv(const OperatorReport& op);
 
 }  // namespace rooftile::report

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "core/text.h"
@@ -160,6 +161,24 @@ std::string operators(const Report& report, const TextOptions& options) {
   return table.render(options.width, 2);
 }
 
+/// What the convolutions run; nothing for models without them.
+std::string algorithms(const Report& report, const TextOptions& options) {
+  std::map<std::string_view, std::pair<std::int64_t, double>> by_name;
+  for (const OperatorReport& op : report.operators) {
+    if (op.algorithm.empty()) continue;
+    auto& [launches, ms] = by_name[op.algorithm];
+    launches += op.count;
+    ms += op.latency_ms;
+  }
+  if (by_name.empty()) return {};
+  std::vector<std::string> parts;
+  for (const auto& [name, sum] : by_name) {
+    parts.push_back(fmt::format("{} x{} {}", name, sum.first, format_ms(sum.second)));
+  }
+  return "\nconvolutions by algorithm\n" +
+         wrapped(fmt::format("{}", fmt::join(parts, ", ")), options.width, 2);
+}
+
 }  // namespace
 
 std::string to_text(const Report& report, const TextOptions& options) {
@@ -182,6 +201,7 @@ std::string to_text(const Report& report, const TextOptions& options) {
   text += report.parallel ? "\nmemory of the fullest GPU\n" : "\nmemory\n";
   text += memory(report);
   text += "\nmost expensive operators, all layers together\n" + operators(report, options);
+  text += algorithms(report, options);
   if (!report.warnings.empty()) text += "\n";
   for (const std::string& warning : report.warnings) {
     text += labelled("warning", warning, options.width, color);

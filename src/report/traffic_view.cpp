@@ -77,6 +77,7 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
   if (report.l2_ceiling) used["l2"] = demand(layer.read.l2, layer) / *report.l2_ceiling;
   used["dram"] = demand(dram, layer) / report.dram_ceiling;
   if (!layer.algorithm.empty()) {
+    json["counted"] = layer.counted;
     json["algorithm"] = layer.algorithm;
     json["algorithm_ms"] = layer.algorithm_ms;
     json["algorithms"] = ordered_json::array();
@@ -134,24 +135,29 @@ std::string algorithms_text(const LayerTraffic& layer, const TextOptions& option
 }
 
 /// The table's times are of implicit GEMMs; what a library's choice would change of the step.
-std::string choice_text(const TrafficReport& report) {
+std::string choice_text(const TrafficReport& report, int width) {
   double time = 0;
   std::int64_t convolutions = 0;
   std::int64_t others = 0;
+  std::int64_t depthwise = 0;
   for (const LayerTraffic& layer : report.layers) {
     const bool conv = !layer.algorithm.empty();
     time += (conv ? layer.algorithm_ms : layer.latency_ms) * static_cast<double>(layer.count);
     convolutions += conv ? layer.count : 0;
-    others += conv && layer.algorithm != "implicit_gemm" ? layer.count : 0;
+    others += conv && layer.algorithm != layer.counted ? layer.count : 0;
+    depthwise += layer.counted == "depthwise" ? layer.count : 0;
   }
   if (convolutions == 0) return {};
-  return fmt::format(
-      "  convolutions are timed as implicit GEMMs with the tile shown; a library would run {} of "
-      "{}\n  otherwise: {} in all\n",
-      others, convolutions, format_ms(time));
+  return wrapped(
+      fmt::format("convolutions are timed as implicit GEMMs with the tile shown{}; a library would "
+                  "run {} of {} otherwise: {} in all",
+                  depthwise > 0 ? fmt::format(", {} depthwise ones as direct kernels", depthwise)
+                                : std::string(),
+                  others, convolutions, format_ms(time)),
+      width, 2);
 }
 
-std::string totals_text(const TrafficReport& report) {
+std::string totals_text(const TrafficReport& report, int width) {
   double time = 0;
   std::map<std::string, double> share;
   LevelBytes sum;
@@ -172,7 +178,7 @@ std::string totals_text(const TrafficReport& report) {
       format_bytes(Bytes::from_base(sum.dram)), format_bytes(Bytes::from_base(written)),
       format_ms(time));
   for (const auto& [name, ms] : share) text += fmt::format(" {} {:.0f} %", name, 100 * ms / time);
-  return text + "\n" + choice_text(report);
+  return text + "\n" + choice_text(report, width);
 }
 
 /// Left out of a narrow table, from the right: tile, waves, bytes written, reuse; and the phase
@@ -235,7 +241,7 @@ std::string traffic_to_text(const TrafficReport& report, const TextOptions& opti
   if (report.layers.size() == 1 && !report.layers.front().algorithm.empty()) {
     text += algorithms_text(report.layers.front(), options);
   }
-  if (report.layers.size() > 1) text += totals_text(report);
+  if (report.layers.size() > 1) text += totals_text(report, options.width);
   text += simulated_text(report, options);
   for (const std::string& warning : report.warnings) {
     text += labelled("note", warning, options.width, options.color);

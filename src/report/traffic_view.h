@@ -44,6 +44,7 @@ struct LayerTraffic {
   std::string tile;
   std::int64_t ctas = 0;
   double waves = 0;
+  std::string counted;      ///< of a convolution: the algorithm of bytes, tile and time above
   std::string algorithm;    ///< that a library would take; empty where there is no choice
   double algorithm_ms = 0;  ///< its time
   std::vector<AlgorithmTraffic> algorithms;  ///< all that apply, fastest first

@@ -24,6 +24,7 @@ struct FormTime {
   double floor = 0;  ///< the shortest call when the kernel is timed alone
   bool nearest_class = false;
   std::optional<tile::TilePlan> plan;
+  std::optional<AnalyticalTime> analysis = {};  ///< of a convolution: how it runs
 };
 
 struct Question {
@@ -44,6 +45,10 @@ double plateau_of(const Question& q, const Plateau& p) {
   const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(key);
   return plateau(q.machine.gpu, {.peak = q.chip.peak, .key = key, .measured_ceiling = measured}, p,
                  q.weights);
+}
+
+double without_launch(const AnalyticalTime& analysis) {
+  return analysis.time.base() - kLaunchSeconds;
 }
 
 /// The fitted product nearest to the kernel: own precision first, then the other one.
@@ -90,12 +95,13 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
 }
 
 std::optional<FormTime> conv_form(const Question& q) {
-  const ops::KernelWork& work = q.job.work;
-  FormTime form;
-  form.seconds = conv_seconds(q.job, q.machine);
-  form.nearest_class = !q.model.conv || work.compute != DType::Fp32;
-  form.host = q.model.conv ? q.model.conv->host : 0.0;
-  return form;
+  const AnalyticalTime analysis = analytical_time(q.job, q.machine);
+  return FormTime{.seconds = without_launch(analysis),
+                  .host = q.model.conv ? q.model.conv->host : 0.0,
+                  .floor = 0,
+                  .nearest_class = !q.model.conv || q.job.work.compute != DType::Fp32,
+                  .plan = analysis.plan,
+                  .analysis = analysis};
 }
 
 std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) {
@@ -218,6 +224,11 @@ class LearnedPredictor final : public Predictor {
     const double width =
         widths == weights_.intervals.end() ? kUnknownClass : widths->second[bucket_of(seconds)];
     set_time(estimate, seconds, width);
+    if (form->analysis) {
+      estimate.algorithm = form->analysis->algorithm;
+      estimate.traffic = form->analysis->traffic;
+      if (estimate.time > estimate.bound) estimate.limiter = limiter_of(form->analysis->bottleneck);
+    }
     estimate.provenance = Provenance::Learned;
     estimate.extrapolated =
         own == nullptr || form->nearest_class || outside(job.work, machine.gpu, weights_);
@@ -271,9 +282,7 @@ double dram_roofline(const Job& job) {
 }
 
 double conv_seconds(const Job& job, const hardware::Machine& machine) {
-  const TimeMachine timing =
-      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
-  return analytical_time(job.work, timing, machine.gpu).time.base() - kLaunchSeconds;
+  return without_launch(analytical_time(job, machine));
 }
 
 std::unique_ptr<Predictor> make_learned(Weights weights) {

@@ -88,6 +88,20 @@ TEST(Traffic, NotesSayWhereDeltaDoesNotHold) {
   EXPECT_TRUE(has_note(notes(request), "groups"));
 }
 
+TEST(Traffic, DepthwiseLayersShowTheirDirectKernel) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.conv->groups = 64;
+  const auto direct = traffic(request, Catalog::embedded(), {}).value().layers.front();
+  EXPECT_EQ(direct.counted, "depthwise");
+  EXPECT_EQ(direct.latency_ms, direct.algorithm_ms);
+  EXPECT_EQ(direct.read.l1, direct.algorithms.front().read.l1);
+  EXPECT_GE(direct.read.dram, direct.compulsory_read);
+  request.tile = "128x32";  // a tile asks for the GEMM
+  const auto gemm = traffic(request, Catalog::embedded(), {}).value().layers.front();
+  EXPECT_EQ(gemm.counted, "implicit_gemm");
+  EXPECT_GT(gemm.latency_ms, direct.latency_ms);
+}
+
 TEST(Traffic, ListsEveryAlgorithmWithItsWork) {
   const auto report = traffic(layer_3x3("v100-pcie-32gb"), Catalog::embedded(), {}).value();
   const report::LayerTraffic& layer = report.layers.front();

@@ -248,6 +248,47 @@ TEST_F(FitFiles, TheShortestCallIsThatOfAFastHost) {
   EXPECT_FALSE(shortest_call({}));
 }
 
+TEST_F(FitFiles, OneCampaignKeepsItsRowsAndGpus) {
+  auto dataset = read(write("softmax.csv",
+                            "op,device,set,latency_ms,b,h\n"
+                            "softmax,Tesla P4,test,0.5,64,64\n"
+                            "softmax,Tesla T4,train,0.1,64,64\n"
+                            "softmax,Tesla T4,test,0.2,64,64\n"
+                            "softmax,Tesla V100-PCIE-32GB,train,0.3,64,64\n"));
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  Dataset none = *dataset;
+  const Status refused = keep_campaign("trian", none);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(to_string(refused.error()).find("train"), std::string::npos);
+  ASSERT_TRUE(keep_campaign("train", *dataset));
+  ASSERT_EQ(dataset->samples.size(), 2U);
+  ASSERT_EQ(dataset->machines.size(), 2U);
+  EXPECT_EQ(dataset->machines[dataset->samples[0].gpu].gpu.id, "t4");
+  EXPECT_EQ(dataset->machines[dataset->samples[1].gpu].gpu.id, "v100-pcie-32gb");
+  EXPECT_EQ(dataset->devices[dataset->samples[1].gpu], "Tesla V100-PCIE-32GB");
+}
+
+TEST_F(FitFiles, IntervalsWeighGpusEquallyAndAllowForFewOfThem) {
+  std::string text = "op,device,set,latency_ms,b,h\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("softmax,Tesla T4,train,1,{},64\n", i + 1);
+  for (int i = 0; i < 10; ++i) text += fmt::format("softmax,Tesla P4,train,1,{},64\n", i + 1);
+  const auto dataset = read(write("softmax.csv", text));
+  ASSERT_TRUE(dataset);
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < dataset->samples.size(); ++i) {
+    const bool many = i < 100;  // half of the weight in 100 small errors, half in 10 larger ones
+    Case row;
+    row.sample = i;
+    row.measured = 1e-4;
+    row.predicted = 1e-4 * (many ? 1.01 : 1.5);
+    cases.push_back(row);
+  }
+  const Intervals widths = calibrate(*dataset, cases, std::nullopt);
+  EXPECT_NEAR(widths.at("softmax")[0], 1.15 * std::log(1.5), 1e-9);
+  const Intervals without = calibrate(*dataset, cases, dataset->samples.back().gpu);
+  EXPECT_NEAR(without.at("softmax")[0], 1.15 * std::log(1.01), 1e-9);
+}
+
 TEST_F(FitFiles, InspectionFindsImpossibleRowsAndRepetitions) {
   const auto dataset = read(write("linear.csv",
                                   "op,device,set,latency_ms,b,m,n,k\n"
