@@ -195,7 +195,7 @@ std::optional<ProductKind> product_kind(std::string_view kernel_name) {
                      "conv_", "convolution", "convolve"})) {
     return ProductKind::ConvForward;
   }
-  if (has_any(name, {"gemm", "gemv", "cutlass"})) return ProductKind::Gemm;
+  if (has_any(name, {"gemm", "gemv", "cutlass", "nvjet"})) return ProductKind::Gemm;
   return std::nullopt;
 }
 

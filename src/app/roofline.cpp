@@ -57,12 +57,20 @@ std::string common_name(const std::vector<std::string>& files) {
   return prefix.empty() ? file_stem(files.front()) : prefix;
 }
 
+/// The file itself, or all files below a folder (passes have folders of their own).
 Result<std::vector<std::string>> files_of(const std::string& path) {
+  constexpr std::size_t kMostFiles = 10'000;
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector{path};
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code unreadable;
+    if (it->is_regular_file(unreadable)) files.push_back(it->path().string());
+    if (files.size() > kMostFiles) {
+      return bad_input(path, fmt::format("the folder holds more than {} files", kMostFiles),
+                       "name the folder of one run");
+    }
   }
   if (error) return bad_input(path, "cannot be listed: " + error.message());
   if (files.empty()) return bad_input(path, "the folder holds no files");
@@ -114,7 +122,32 @@ void name_runs(std::vector<NamedProfile>& runs) {
   for (std::string* label : unnamed) label->erase(0, shared);
 }
 
-/// Reads all exports; machine descriptions (no kernels) are collected in `machine`.
+/// A folder is called by its name, and by those above it while another export has the same one.
+std::string folder_label(const std::string& path, const std::vector<std::string>& exports) {
+  const auto clean = [](const std::string& text) {
+    fs::path folder = fs::path(split_label(text).second).lexically_normal();
+    return folder.has_filename() ? folder : folder.parent_path();
+  };
+  fs::path own = clean(path);
+  fs::path label = own.filename();
+  std::vector<fs::path> others;
+  for (const std::string& other : exports) {
+    if (split_label(other).first.empty() && clean(other) != own) others.push_back(clean(other));
+  }
+  const auto taken = [&](const fs::path& name) {
+    return std::any_of(others.begin(), others.end(), [&](const fs::path& other) {
+      return ("/" + other.string()).ends_with("/" + name.string());
+    });
+  };
+  while (taken(label) && own.has_parent_path() && own.parent_path() != own) {
+    own = own.parent_path();
+    label = own.filename() / label;
+  }
+  return label.string();
+}
+
+/// Reads all exports; machine descriptions (no kernels) are collected in `machine`. Profilers write
+/// logs and lists beside their tables: what is no export is left out of a folder, with a note.
 Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& exports,
                                             RawProfile& machine) {
   std::vector<NamedProfile> runs;
@@ -122,15 +155,27 @@ Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& expo
     const auto [given, path] = split_label(text);
     ROOFTILE_TRY(const auto files, files_of(path));
     std::string label = given;
-    if (label.empty() && files.size() > 1) label = fs::path(path).lexically_normal().filename();
+    if (label.empty() && files.size() > 1) label = folder_label(path, exports);
+    std::optional<Error> refused;
+    std::size_t read = 0;
     for (const std::string& file : files) {
-      ROOFTILE_TRY(RawProfile profile, profile::import_file(file));
-      if (profile.kernels.empty()) {
-        machine = merge(std::move(machine), profile);
+      auto profile = profile::import_file(file);
+      if (!profile) {
+        if (files.size() == 1 || !profile::is_unknown_format(profile.error())) {
+          return tl::unexpected(profile.error());
+        }
+        refused = profile.error();
+        machine.notes.push_back(file + " is not a profiler export and was left out");
+        continue;
+      }
+      ++read;
+      if (profile->kernels.empty()) {
+        machine = merge(std::move(machine), *profile);
       } else {
-        assign(runs, std::move(profile), label);
+        assign(runs, *std::move(profile), label);
       }
     }
+    if (read == 0 && refused) return tl::unexpected(*refused);
   }
   name_runs(runs);
   return runs;
@@ -161,15 +206,23 @@ Result<std::optional<hardware::Machine>> catalogue_machine(const RooflineRequest
   return std::optional(*std::move(machine));
 }
 
-/// Roofs of --machine: our own JSON, or anything the importers know that holds roofs.
-Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog) {
-  auto machine = hardware::load_machine(catalog, request.gpu, request.machine);
-  if (machine) return roofline::roofs_of(*machine);
-  const auto profile = profile::import_file(*request.machine);
-  if (!profile || (profile->roofs.empty() && profile->sweep.empty())) {
-    return tl::unexpected(machine.error());
+/// Roofs of --machine: our own JSON, or anything the importers know that holds roofs. `known` is
+/// the GPU that was asked for or that the exports name.
+Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog,
+                                      const std::optional<hardware::Machine>& known) {
+  auto ceilings = hardware::load_ceilings(*request.machine);
+  if (!ceilings) {
+    const auto profile = profile::import_file(*request.machine);
+    if (!profile || (profile->roofs.empty() && profile->sweep.empty())) {
+      return tl::unexpected(ceilings.error());
+    }
+    return roofline::roofs_of(profile->roofs, profile->sweep);
   }
-  return roofline::roofs_of(profile->roofs, profile->sweep);
+  // A processor is in no catalogue, and neither is every GPU: their ceilings stand alone.
+  if (!known && !ceilings->gpu) return roofline::roofs_of(*ceilings);
+  ROOFTILE_TRY(const hardware::Machine machine,
+               hardware::load_machine(catalog, known ? known->gpu.id : "", request.machine));
+  return roofline::roofs_of(machine);
 }
 
 std::optional<Hertz> mean_clock(const std::vector<roofline::NamedRun>& runs) {
@@ -191,7 +244,7 @@ Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catal
                                      const RawProfile& described) {
   roofline::Roofs roofs;
   if (request.machine) {
-    ROOFTILE_TRY(roofs, machine_roofs(request, catalog));
+    ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine));
   }
   roofs = prefer(std::move(roofs), roofline::roofs_of(described.roofs, described.sweep));
   if (request.gpu.empty()) {  // a GPU that was asked for is wanted instead of the export's own
@@ -219,7 +272,30 @@ Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& 
     ROOFTILE_TRY(runs.front().profile, subtract(runs.front().profile, part.profile));
     runs.front().label += " minus " + part.label;
   }
+  if (runs.front().profile.kernels.empty()) {
+    return bad_input(request.subtract.front(), "nothing is left: it has every launch of the run",
+                     "the first export must be the longer run, e.g. all.csv --subtract fw.csv");
+  }
   return {};
+}
+
+/// Runs of another GPU than the one whose roofs they are under.
+void warn_other_gpus(const std::vector<NamedProfile>& runs,
+                     const std::optional<hardware::Machine>& machine, const Catalog& catalog,
+                     roofline::Chart& chart) {
+  if (!machine) return;
+  for (const NamedProfile& run : runs) {
+    const profile::DeviceFacts& device = run.profile.device;
+    const auto own = device.name.empty() ? Result<hardware::GpuSpec>(bad_input("", "no name"))
+                                         : hardware::load_gpu(catalog, device.name);
+    const bool other =
+        own ? own->id != machine->gpu.id : !device.isa.empty() && device.isa != machine->gpu.isa;
+    if (!other) continue;
+    chart.warnings.push_back(
+        {"other-gpu",
+         fmt::format("{} was measured on {}, but is placed under the roofs of {}", run.label,
+                     device.name.empty() ? device.isa : device.name, machine->gpu.name)});
+  }
 }
 
 /// Without roofs: which GPUs of the catalogue the export could be of.
@@ -255,6 +331,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
   const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
                                             .mean_clock = request.nersc,
                                             .inner_join = request.nersc,
+                                            .tensor_512 = request.nersc,
                                             .launch_groups = request.predict,
                                             .short_launch = Seconds::from_base(10e-6)};
   std::vector<roofline::NamedRun> runs;
@@ -278,6 +355,8 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
     if (isa.empty()) isa = named.profile.device.isa;
   }
   ROOFTILE_CHECK(suggest_gpus(catalog, isa, chart));
+  warn_other_gpus(profiles, machine, catalog, chart);
+  for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
   if (request.predict) {
     ROOFTILE_CHECK(predict_kernels({.machine = machine, .step = request.step}, catalog, chart));
   }

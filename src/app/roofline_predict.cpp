@@ -16,6 +16,7 @@
 #include "latency/predictor.h"
 #include "ops/any_op.h"
 #include "report/make.h"
+#include "traffic/traffic.h"
 
 namespace rooftile::app {
 
@@ -42,7 +43,7 @@ constexpr std::array<std::string_view, 8> kLacks{
     "are convolutions, whose shapes only --model tells",
     "name no tile",
     "come without their grid",
-    "come without complete FLOP counters",
+    "come without complete FLOP counters (traces: record_shapes=True tells shapes too)",
     "have FLOPs that fit no depth of the product",
     "use a number format without a rate on this GPU"};
 
@@ -87,6 +88,7 @@ std::vector<const KernelRecord*> groups_of(const KernelRecord& record) {
 
 /// The number format that did most of the FLOPs.
 DType main_dtype(const KernelRecord& record) {
+  if (record.product) return record.product->dtype;
   const auto most = std::max_element(
       record.flops_by.begin(), record.flops_by.end(),
       [](const auto& a, const auto& b) { return a.second.base() < b.second.base(); });
@@ -106,8 +108,17 @@ std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops:
   if (!job) return std::nullopt;  // the machine states no rate of this number format
   const graph::LoweredKernel kernel{
       .name = group.name, .count = group.launches, .work = works.front()};
-  return report::make_operator({.kernel = kernel, .estimate = predictor.estimate(*job, machine)},
-                               machine);
+  latency::Estimate estimate = predictor.estimate(*job, machine);
+  if (const auto tile = tile_of(group.name); tile && group.grid) {
+    // The launch tells its tile, and so its bytes; the predictor only knows which one is likely.
+    estimate.plan.tile_m = tile->m;
+    estimate.plan.tile_n = tile->n;
+    estimate.plan.split_k = 1;
+    estimate.plan.tiles = (*group.grid)[0] * (*group.grid)[1] * (*group.grid)[2];
+    estimate.plan.padding = 1.0;
+    estimate.traffic = traffic::model(works.front(), estimate.plan, machine.gpu);
+  }
+  return report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
 }
 
 Lack lack_of_name(const KernelRecord& group) {
@@ -125,7 +136,9 @@ std::optional<roofline::Prediction> by_name(const KernelRecord& record,
                                             const hardware::Machine& machine,
                                             const latency::Predictor& predictor, Lack& lack) {
   Sum sum;
+  bool traced = true;
   for (const KernelRecord* group : groups_of(record)) {
+    traced = traced && group->product;
     const auto shape = gemm_shape_of(*group);
     if (!shape) {
       lack = lack_of_name(*group);
@@ -138,7 +151,7 @@ std::optional<roofline::Prediction> by_name(const KernelRecord& record,
     }
     sum.add(*op);
   }
-  return sum.finish("tile and grid");
+  return sum.finish(traced ? "shapes of the trace" : "tile and grid");
 }
 
 /// All launches as operators of the model, or nothing.
@@ -196,6 +209,10 @@ bool is_plain_gemm(std::string_view name) {
 }  // namespace
 
 std::optional<ops::GemmShape> gemm_shape_of(const KernelRecord& record) {
+  if (record.product && is_plain_gemm(record.name)) {
+    const profile::Product& p = *record.product;
+    return ops::GemmShape{.batch = p.batch, .m = p.m, .n = p.n, .k = p.k};
+  }
   if (!is_plain_gemm(record.name) || !record.grid || !record.flops || !record.flops_complete ||
       record.launches < 1) {
     return std::nullopt;

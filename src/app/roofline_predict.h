@@ -2,6 +2,7 @@
 //
 // Predictions beside measured kernels, for those whose shapes are known, launch by launch:
 //   by model   the operator of --model that a launch is (app/model_match.h)
+//   by trace   the product that the framework asked for (Kineto with record_shapes=True)
 //   by name    a GEMM that names its tile ("..gemm_fp16_128x64_..") and whose grid and FLOPs were
 //              measured: m n batch = tile times grid, k = FLOPs / (2 m n batch). The shape is the
 //              padded one, and a split of k looks like a batch. A k more than 0.75 from a multiple
@@ -32,7 +33,8 @@ struct PredictKernels {
 Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
                        roofline::Chart& chart);
 
-/// The product that a kernel's name, grid and FLOPs speak of, for launches that are alike.
+/// The product that a trace, or a kernel's name, grid and FLOPs speak of, for launches that are
+/// alike.
 std::optional<ops::GemmShape> gemm_shape_of(const profile::KernelRecord& record);
 
 }  // namespace rooftile::app

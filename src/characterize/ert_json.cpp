@@ -42,17 +42,8 @@ Result<std::vector<Entry>> read_entries(const JsonView& list) {
   return out;
 }
 
-/// "GFLOPs" (ERT 1.1.0, FP64), "FP32 GFLOPs" (2019 and later), "FP16 TC GFLOPs" (ours).
 Result<RateKey> parse_rate_name(const Entry& entry) {
-  const std::vector<std::string_view> words = split(entry.name, ' ');
-  if (words.back() == "GFLOPs") {
-    if (words.size() == 1) return RateKey{.dtype = DType::Fp64, .pipe = Pipe::Vector};
-    const bool tensor = words.size() == 3 && words[1] == "TC";
-    const Result<DType> dtype = parse_dtype(to_lower(words[0]));
-    if (dtype && (words.size() == 2 || tensor)) {
-      return RateKey{.dtype = *dtype, .pipe = tensor ? Pipe::Tensor : Pipe::Vector};
-    }
-  }
+  if (const auto key = hardware::parse_ert_rate(entry.name)) return *key;
   return entry.where.error("unknown rate \"" + printable(entry.name) + "\"",
                            "ERT writes \"GFLOPs\", \"FP64 GFLOPs\", \"FP32 GFLOPs\" or "
                            "\"FP16 GFLOPs\"");
@@ -114,6 +105,9 @@ void read_metadata(const JsonView& metadata, Ceilings& out) {
   }
   if (const auto version = metadata.find("ERT_VERSION")) {
     if (const auto text = version->string()) out.tool = "ERT " + printable(*text);
+  }
+  if (const auto date = metadata.find("DATE")) {  // ours; ERT has a timestamp elsewhere
+    if (const auto text = date->string()) out.date = printable(*text);
   }
   for (const char* key : {"MPI_PROCS", "OPENMP_THREADS", "GPU_BLOCKS", "GPU_THREADS"}) {
     if (const auto value = metadata.find(key)) {
@@ -191,7 +185,7 @@ Result<Ceilings> read_ert_json(std::string_view text, const std::string& name) {
   Ceilings out;
   out.device = "unknown machine";
   out.tool = "ERT";
-  out.date = "1970-01-01";
+  out.date = "unknown";
   out.file = name;
   ROOFTILE_CHECK(read_empirical(empirical, out));
   if (const auto metadata = empirical.find("metadata")) read_metadata(*metadata, out);
@@ -232,6 +226,7 @@ std::string write_ert_json(const Ceilings& ceilings) {
          "metadata": {{}}
       }},
       "metadata": {{
+         "DATE": {},
          "ERT_VERSION": {},
          "HOSTNAME": [{}, [], []]
       }}
@@ -242,7 +237,8 @@ std::string write_ert_json(const Ceilings& ceilings) {
    }}
 }}
 )",
-      data_list(bandwidths), data_list(rates), quoted(ceilings.tool), quoted(ceilings.device));
+      data_list(bandwidths), data_list(rates), quoted(ceilings.date), quoted(ceilings.tool),
+      quoted(ceilings.device));
 }
 
 }  // namespace rooftile::characterize

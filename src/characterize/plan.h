@@ -37,6 +37,8 @@ struct Plan {
   Seconds warm_up;      ///< of each case, before the first timed run
   Seconds second_look;  ///< time for repeating what did not converge
   Seconds estimate;     ///< of the whole plan
+  /// The sweep ends by then: cases get shorter when earlier ones took longer than planned.
+  std::optional<Seconds> limit = {};
 };
 
 Result<Plan> make_plan(const DeviceDescription& device, const std::vector<Capability>& capabilities,

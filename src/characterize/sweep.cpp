@@ -137,7 +137,7 @@ class Sweep {
       }
       const auto left = static_cast<double>(plan_.cases.size() - i);
       ROOFTILE_CHECK(report(plan_.cases[i], fraction(i), left));
-      ROOFTILE_TRY(Measured sample, measure(device_, plan_.cases[i], plan_, ranks_));
+      ROOFTILE_TRY(Measured sample, measure(device_, plan_.cases[i], paced(left), ranks_));
       measured_ += 1;
       result_.samples.push_back(sample.own);
       if (is_parallel()) result_.simultaneous.push_back(sample.slowest);
@@ -152,6 +152,23 @@ class Sweep {
   [[nodiscard]] bool is_parallel() const { return options_.coordinator != nullptr; }
   [[nodiscard]] double fraction(std::size_t done) const {
     return static_cast<double>(done) / static_cast<double>(plan_.cases.size() + 1);
+  }
+
+  [[nodiscard]] Seconds time_left() const { return *plan_.limit - (now() - begin_); }
+
+  /// The plan, or a shorter one of its cases where `left` of them would not end by the limit: fewer
+  /// repetitions, which the intervals show. Several ranks keep to the plan: they must agree.
+  [[nodiscard]] Plan paced(double left) const {
+    constexpr std::int64_t kFewRepetitions = 5;
+    Plan plan = plan_;
+    if (!plan.limit || is_parallel()) return plan;
+    const Seconds share = max(time_left() / left, Seconds::from_base(1e-4));
+    if (share > (plan.stopping.budget + plan.warm_up) * 1.3) return plan;
+    plan.stopping.budget = min(plan.stopping.budget, share * 0.6);
+    plan.stopping.min_repetitions = std::min(plan.stopping.min_repetitions, kFewRepetitions);
+    plan.warm_up = min(plan.warm_up, share * 0.2);
+    plan.target_run = min(plan.target_run, share * 0.05);
+    return plan;
   }
 
   /// Tells where we are; an error when someone asks to stop.
@@ -172,7 +189,8 @@ class Sweep {
   /// Repeats what did not converge while there is time; the faster of the two attempts stays,
   /// since a disturbance only ever slows down.
   Status look_again() {
-    const Seconds end = now() + plan_.second_look;
+    Seconds end = now() + plan_.second_look;
+    if (plan_.limit && !is_parallel()) end = min(end, now() + time_left());
     for (int round = 0; round < 3; ++round) {
       for (std::size_t i = 0; i < result_.samples.size(); ++i) {
         // With several ranks the simultaneous samples decide: they are the same on all ranks.

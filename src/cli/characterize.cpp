@@ -176,6 +176,10 @@ Status measure(const Context& context, CharacterizeArguments a,
   if (is_first) announce(*device, outlook);
   ROOFTILE_TRY(characterize::CharacterizeResult result,
                characterize::characterize(*device, options));
+  if (is_first && result.resumed > 0) {
+    fmt::print(stderr, "continued an earlier run: {} of {} measurements are its\n", result.resumed,
+               outlook.measurements);
+  }
   if (session != nullptr) {
     const std::vector<std::string> texts = session->gather(
         characterize::write_samples({.fingerprint = "rank", .samples = result.own.samples}));

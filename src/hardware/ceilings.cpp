@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/file.h"
@@ -111,6 +112,12 @@ Status read_origin(const JsonView& root, Ceilings& ceilings) {
 }
 
 }  // namespace
+
+bool Ceilings::of_processor() const {
+  return std::any_of(environment.begin(), environment.end(), [](const auto& entry) {
+    return entry.first == "backend" && entry.second == "cpu";
+  });
+}
 
 Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
   static constexpr std::array<std::string_view, 11> kKeys{

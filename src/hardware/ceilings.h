@@ -45,6 +45,8 @@ struct Ceilings {
   std::vector<std::string> notes;
   std::string file;  ///< where it was loaded from
 
+  /// Of a host processor (`characterize --backend cpu`): no GPU has these ceilings.
+  [[nodiscard]] bool of_processor() const;
   bool operator==(const Ceilings&) const = default;
 };
 

@@ -63,4 +63,14 @@ Result<RateKey> parse_rate_key(std::string_view text) {
                    did_you_mean(text, views, "rates are <dtype> or <dtype>_tensor:"));
 }
 
+std::optional<RateKey> parse_ert_rate(std::string_view text) {
+  const std::vector<std::string_view> words = split(text, ' ');
+  if (words.back() != "GFLOPs") return std::nullopt;
+  if (words.size() == 1) return RateKey{.dtype = DType::Fp64, .pipe = Pipe::Vector};
+  const bool tensor = words.size() == 3 && words[1] == "TC";
+  const Result<DType> dtype = parse_dtype(to_lower(words[0]));
+  if (!dtype || (words.size() != 2 && !tensor)) return std::nullopt;
+  return RateKey{.dtype = *dtype, .pipe = tensor ? Pipe::Tensor : Pipe::Vector};
+}
+
 }  // namespace rooftile::hardware

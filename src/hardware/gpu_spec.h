@@ -41,6 +41,9 @@ std::string_view name_of(MemoryLevel level);
 /// As the files write it: "fp32", "bf16_tensor". The only spelling that parse_rate_key() takes.
 std::string name_of(RateKey key);
 Result<RateKey> parse_rate_key(std::string_view text);
+/// As the Empirical Roofline Toolkit writes it: "GFLOPs" (FP64, before 2019), "FP32 GFLOPs"; and as
+/// our own export does: "FP16 TC GFLOPs".
+std::optional<RateKey> parse_ert_rate(std::string_view text);
 
 struct Clocks {
   std::optional<Hertz> base;

@@ -103,6 +103,12 @@ Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
     return machine;
   }
   ROOFTILE_TRY(machine.ceilings, load_ceilings(*machine_file));
+  if (machine.ceilings->of_processor()) {
+    return bad_input(*machine_file + ":/environment/backend",
+                     fmt::format("the ceilings are those of a processor ({}), not of a GPU",
+                                 machine.ceilings->device),
+                     "measure the GPU: rooftile characterize --backend cuda, hip or opencl");
+  }
   const auto& measured_on = machine.ceilings->gpu;
   if (gpu.empty() && !measured_on)
     return bad_input(*machine_file + ":/gpu", "the file names no GPU of the catalogue",

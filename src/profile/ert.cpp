@@ -15,8 +15,6 @@ namespace rooftile::profile {
 namespace {
 
 using hardware::MemoryLevel;
-using hardware::Pipe;
-using hardware::RateKey;
 
 MeasuredRoof memory_roof(std::string_view name, double gbytes, const std::string& source) {
   MeasuredRoof roof{.label = std::string(name),
@@ -31,14 +29,11 @@ MeasuredRoof memory_roof(std::string_view name, double gbytes, const std::string
   return roof;
 }
 
-/// "GFLOPs" (FP64 before mid-2019) or "FP32 GFLOPs".
+/// A precision that nobody knows keeps its label and is no roof of any kernel.
 MeasuredRoof compute_roof(std::string_view name, double gflops, const std::string& source) {
-  RateKey key{DType::Fp64, Pipe::Vector};
-  if (name.starts_with("FP32")) key.dtype = DType::Fp32;
-  if (name.starts_with("FP16")) key.dtype = DType::Fp16;
   return {.label = std::string(name),
           .level = {},
-          .rate = key,
+          .rate = hardware::parse_ert_rate(name),
           .value = gflops * 1e9,
           .memory = false,
           .source = source};
@@ -89,7 +84,7 @@ std::vector<std::string_view> words(std::string_view line) {
 }
 
 /// One line of numbers: 5 columns are a try file, 11 a pre or max file.
-Status sweep_line(const std::vector<std::string_view>& row, const std::string& where,
+Status sweep_line(const std::vector<std::string_view>& row, const std::string& where, DType dtype,
                   RawProfile& profile) {
   std::vector<double> v;
   for (const std::string_view word : row) {
@@ -103,12 +98,14 @@ Status sweep_line(const std::vector<std::string_view>& row, const std::string& w
     profile.sweep.push_back({.working_set = v[0],
                              .trials = static_cast<std::int64_t>(std::min(v[1], 9e15)),
                              .bandwidth = v[3] / v[2] * 1e6,
-                             .rate = v[4] / v[2] * 1e6});
+                             .rate = v[4] / v[2] * 1e6,
+                             .dtype = dtype});
   } else if (v.size() == 11) {
     profile.sweep.push_back({.working_set = v[0],
                              .trials = static_cast<std::int64_t>(std::min(v[1], 9e15)),
                              .bandwidth = v[6] * 1e9,
-                             .rate = v[9] * 1e9});
+                             .rate = v[9] * 1e9,
+                             .dtype = dtype});
   } else {
     return bad_input(where,
                      fmt::format("an ERT line has 5 or 11 numbers, this one has {}", v.size()));
@@ -118,23 +115,30 @@ Status sweep_line(const std::vector<std::string_view>& row, const std::string& w
 
 Result<RawProfile> import_lines(TextSource& source, RawProfile profile) {
   std::string_view line;
+  DType dtype = DType::Fp64;
   while (true) {
     ROOFTILE_TRY(const bool more, source.next_line(line));
     if (!more || trim(line) == "META_DATA") break;
     const auto row = words(line);
     if (row.empty()) continue;
     const auto first = parse_double(row.front());
-    if (!first) continue;  // "fp32" and the like
+    if (!first) {  // "fp32" starts the points of a precision
+      if (const auto named = parse_dtype(to_lower(row.front()))) dtype = *named;
+      continue;
+    }
     if (row.size() <= 3) {
       const std::string file = profile.files.front() + " (ERT)";
       if (row.back() == "GFLOPs") {
-        profile.roofs.push_back(compute_roof(row[1], *first, file));
+        // "7068.86 FP64 GFLOPs" or "4742.1 GFLOPs"
+        profile.roofs.push_back(
+            compute_roof(row.size() == 3 ? fmt::format("{} GFLOPs", row[1]) : std::string("GFLOPs"),
+                         *first, file));
       } else if (row.size() == 2 && row.back() != "Weight") {
         profile.roofs.push_back(memory_roof(row.back(), *first, file));
       }
       continue;
     }
-    ROOFTILE_CHECK(sweep_line(row, source.where(), profile));
+    ROOFTILE_CHECK(sweep_line(row, source.where(), dtype, profile));
   }
   if (profile.roofs.empty() && profile.sweep.empty()) {
     return bad_input(source.name(), "this ERT file has no roofs and no points");

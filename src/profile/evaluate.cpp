@@ -27,6 +27,8 @@ struct Findings {
   std::set<std::string> missing;  ///< counters of formulas that were used without them
   std::map<std::string, std::int64_t> without;  ///< quantity -> kernels that lack it
   std::int64_t partial = 0;                     ///< kernels with n/a in some launches
+  std::int64_t dropped = 0;                     ///< launches left out for an n/a
+  std::int64_t dropped_from = 0;                ///< kernels they belong to
   std::int64_t assumed_volta = 0, shape_unknown = 0, tensor_uncounted = 0;
   std::int64_t uneven = 0;  ///< kernels whose counters cover different numbers of launches
 
@@ -55,6 +57,7 @@ void add_time(const std::optional<KernelTime>& time, const EvaluateOptions& opti
     return;
   }
   record.time = Seconds::from_base(time->total);
+  findings.partial += time->partial ? 1 : 0;
   findings.used("time", time->text);
   for (const double t : time->per_launch) {
     if (t >= options.short_launch.base()) continue;
@@ -92,12 +95,12 @@ void add_quantities(const KernelSeries& kernel, std::string_view isa, const Kern
   }
 }
 
-void add_tensor(const KernelSeries& kernel, std::string_view isa, const KernelTime* time,
-                KernelRecord& record, Findings& findings) {
-  const auto tensor = tensor_ops(kernel, isa, time);
+void add_tensor(const KernelSeries& kernel, const TensorQuestion& question, KernelRecord& record,
+                Findings& findings) {
+  const auto tensor = tensor_ops(kernel, question);
   if (!tensor) {
     findings.without["tensor flops"] += 1;
-    const bool unknown = tensor_shape_unknown(kernel, isa, time);
+    const bool unknown = tensor_shape_unknown(kernel, question);
     findings.shape_unknown += unknown ? 1 : 0;
     const bool uncounted = unknown || name_says_tensor(kernel.name);
     findings.tensor_uncounted += uncounted ? 1 : 0;
@@ -111,12 +114,16 @@ void add_tensor(const KernelSeries& kernel, std::string_view isa, const KernelTi
   record.flops_complete = record.flops_complete && !tensor->partial;
 }
 
-/// Zero is only believed when the FP32 or FP64 counters said so; n/a and absent are not zero.
-void total_flops(KernelRecord& record) {
+/// Zero is only believed when the counters of FP64, FP32 and FP16 said so (a processor has no
+/// FP16 counters); n/a and absent are not zero.
+void total_flops(const KernelSeries& kernel, KernelRecord& record) {
   Flops sum;
   for (const auto& [rate, flops] : record.flops_by) sum += flops;
-  const bool counted = record.flops_by.contains({DType::Fp32, Pipe::Vector}) ||
-                       record.flops_by.contains({DType::Fp64, Pipe::Vector});
+  const auto has = [&record](DType dtype) {
+    return record.flops_by.contains({dtype, Pipe::Vector});
+  };
+  const bool processor = kernel.find("cpu_flops_dp") || kernel.find("cpu_flops_sp");
+  const bool counted = has(DType::Fp64) && has(DType::Fp32) && (has(DType::Fp16) || processor);
   if (sum.base() > 0.0 || (counted && record.flops_complete)) record.flops = sum;
 }
 
@@ -141,8 +148,9 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
   const KernelTime* known = time ? &*time : nullptr;
   add_time(time, options, record, findings);
   add_quantities(kernel, isa, known, record, findings);
-  add_tensor(kernel, isa, known, record, findings);
-  total_flops(record);
+  add_tensor(kernel, {.isa = isa, .time = known, .always_512 = options.tensor_512}, record,
+             findings);
+  total_flops(kernel, record);
   return record;
 }
 
@@ -152,6 +160,7 @@ void add_groups(const KernelSeries& kernel, std::string_view isa, const Evaluate
   for (const KernelSeries& group : launch_groups(kernel)) {
     KernelRecord& one = record.groups.emplace_back(evaluate_kernel(group, isa, options, ignored));
     for (const Launch& launch : group.launch_list) one.ordinals.push_back(launch.ordinal);
+    if (!group.launch_list.empty()) one.product = group.launch_list.front().product;
   }
 }
 
@@ -175,7 +184,7 @@ constexpr PeakSource rate_peak(DType dtype, Pipe pipe, double factor, std::strin
       .level = {}, .rate = RateKey{dtype, pipe}, .factor = factor, .peak = peak, .clock = kSmClock};
 }
 
-constexpr std::array<PeakSource, 15> kPeakSources{{
+constexpr std::array<PeakSource, 9> kPeakSources{{
     level_peak(MemoryLevel::Dram, "dram__bytes.sum.peak_sustained",
                "dram__cycles_elapsed.avg.per_second"),
     level_peak(MemoryLevel::L2, "lts__t_bytes.sum.peak_sustained",
@@ -194,23 +203,34 @@ constexpr std::array<PeakSource, 15> kPeakSources{{
               "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained"),
     rate_peak(DType::Fp16, Pipe::Vector, 1,
               "derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2"),
-    rate_peak(DType::Fp16, Pipe::Tensor, 1,
-              "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained"),
-    rate_peak(DType::Fp16, Pipe::Tensor, 1,
-              "sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained"),
-    rate_peak(DType::Bf16, Pipe::Tensor, 1,
-              "sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained"),
-    rate_peak(DType::Bf16, Pipe::Tensor, 1,
-              "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained"),
-    rate_peak(DType::Tf32, Pipe::Tensor, 1,
-              "sm__ops_path_tensor_src_tf32_dst_fp32_sparsity_off.sum.peak_sustained"),
-    rate_peak(DType::Tf32, Pipe::Tensor, 1,
-              "sm__ops_path_tensor_src_tf32_dst_fp32.sum.peak_sustained"),
 }};
+
+/// The peaks of tensor operations that the export has; dense counters before those that may count
+/// sparse products too.
+std::vector<PeakSource> tensor_peaks(const RawProfile& profile) {
+  std::set<std::string_view> dense, others;
+  for (const KernelSeries& kernel : profile.kernels) {
+    for (const Column& column : kernel.columns) {
+      if (!tensor_peak(column.metric)) continue;
+      const bool says_dense = column.metric.find("_sparsity_off") != std::string::npos;
+      (says_dense ? dense : others).insert(column.metric);
+    }
+  }
+  std::vector<PeakSource> sources;
+  for (const auto& metrics : {dense, others}) {
+    for (const std::string_view metric : metrics) {
+      const RateKey key = *tensor_peak(metric);
+      sources.push_back(rate_peak(key.dtype, key.pipe, 1, metric));
+    }
+  }
+  return sources;
+}
 
 std::vector<ExportRoof> export_roofs(const RawProfile& profile) {
   std::vector<ExportRoof> roofs;
-  for (const PeakSource& source : kPeakSources) {
+  std::vector<PeakSource> sources(kPeakSources.begin(), kPeakSources.end());
+  for (const PeakSource& source : tensor_peaks(profile)) sources.push_back(source);
+  for (const PeakSource& source : sources) {
     const bool known = std::any_of(roofs.begin(), roofs.end(), [&](const ExportRoof& roof) {
       return roof.level == source.level && roof.rate == source.rate;
     });
@@ -290,8 +310,10 @@ void missing_warnings(const RawProfile& profile, std::string_view isa, const Fin
       (lacking.empty() ? "some counters" : fmt::format("{}", fmt::join(lacking, ", ")));
   if (profile.format.starts_with("likwid")) {
     message +=
-        "; collect it with: likwid-perfctr -C 0 -g MEM_DP ./app, then with L2, L3 and "
+        "; collect it with: likwid-perfctr -C 0 -g MEM_DP ./app, then with L2 and "
         "MEM_SP (likwid-perfctr -a lists the groups of this processor)";
+  } else if (profile.format.starts_with("nvprof") || is_before_volta(isa)) {
+    message += "; collect it with: " + nvprof_command();
   } else if (!metrics.empty()) {
     message += "; collect it with: " +
                collect_command(isa, std::vector<std::string>(metrics.begin(), metrics.end()));
@@ -305,6 +327,12 @@ void other_warnings(const RawProfile& profile, const Findings& findings, Run& ru
          fmt::format("the tool printed n/a for some launches (in {} quantities of kernels); they "
                      "are left out of the sums, which are lower bounds",
                      findings.partial));
+  }
+  if (findings.dropped > 0) {
+    warn(run, "not-available-launches",
+         fmt::format("the tool printed n/a for counters of {} launches (of {} kernels); those "
+                     "launches are left out, so that ratios are over the same launches",
+                     findings.dropped, findings.dropped_from));
   }
   if (findings.uneven > 0) {
     warn(run, "uneven-launches",
@@ -357,8 +385,14 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) 
   Findings findings;
   const auto kernels = joined_kernels(profile, options.inner_join);
   for (const KernelSeries* kernel : kernels) {
-    run.kernels.push_back(evaluate_kernel(*kernel, isa, options, findings));
-    if (options.launch_groups) add_groups(*kernel, isa, options, run.kernels.back());
+    const auto complete = complete_launches(*kernel);
+    if (complete) {
+      findings.dropped += kernel->launches() - complete->launches();
+      findings.dropped_from += 1;
+    }
+    const KernelSeries& counted = complete ? *complete : *kernel;
+    run.kernels.push_back(evaluate_kernel(counted, isa, options, findings));
+    if (options.launch_groups) add_groups(counted, isa, options, run.kernels.back());
   }
   if (kernels.size() < profile.kernels.size()) {
     warn(run, "inner-join",
@@ -369,9 +403,8 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) 
     run.formulas.push_back({.quantity = key.first, .text = key.second, .kernels = count});
   }
   const bool useful =
-      std::any_of(run.kernels.begin(), run.kernels.end(), [](const KernelRecord& kernel) {
-        return kernel.time || kernel.flops || kernel.bytes[0] || kernel.bytes[1] || kernel.bytes[2];
-      });
+      std::any_of(profile.kernels.begin(), profile.kernels.end(),
+                  [](const KernelSeries& kernel) { return !kernel.columns.empty(); });
   if (!run.kernels.empty() && !useful && profile.counters == 0) {
     return unsupported(file,
                        fmt::format("the export has {} metrics, but none that counts time, FLOPs or "

@@ -24,7 +24,8 @@ struct EvaluateOptions {
   /// Leave out kernels that lack a counter which others have, as the authors' inner join over
   /// one-metric runs does; a warning says how many.
   bool inner_join = false;
-  bool launch_groups = false;                        ///< fill KernelRecord::groups
+  bool tensor_512 = false;     ///< FLOPs of every tensor instruction, as there
+  bool launch_groups = false;  ///< fill KernelRecord::groups
   Seconds short_launch = Seconds::from_base(10e-6);  ///< shorter launches are counted apart
 };
 
@@ -34,6 +35,10 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options);
 /// `ncu --csv ... --metrics a,b,c ./app` for the counters a hierarchical roofline needs on a chip
 /// of this compute capability, or the rocprof equivalent.
 std::string collect_command(std::string_view isa, const std::vector<std::string>& metrics);
+
+/// Chips that only nvprof can profile, and how it does.
+bool is_before_volta(std::string_view isa);
+std::string nvprof_command();
 
 /// The counters that a full hierarchical roofline needs on that chip.
 std::vector<std::string> needed_metrics(std::string_view isa);

@@ -30,12 +30,14 @@ constexpr std::array kImporters{
              import_ncu},
 };
 
+constexpr std::string_view kUnknownFormat = "this is not a profiler export that is known here";
+
 tl::unexpected<Error> unknown_format(const std::string& name) {
   std::string list;
   for (const Importer& importer : kImporters) {
     list += fmt::format("\n  {}: {}", importer.name, importer.description);
   }
-  return bad_input(name, "this is not a profiler export that is known here",
+  return bad_input(name, std::string(kUnknownFormat),
                    "formats, recognised by their content:" + list);
 }
 
@@ -54,6 +56,10 @@ Result<RawProfile> import_source(TextSource source) {
 }
 
 }  // namespace
+
+bool is_unknown_format(const Error& error) {
+  return error.message == kUnknownFormat;
+}
 
 std::span<const Importer> importers() {
   return kImporters;

@@ -26,6 +26,9 @@ struct Importer {
 /// All formats, in the order in which they are tried.
 std::span<const Importer> importers();
 
+/// True when no importer recognised the file; other errors are about exports that are damaged.
+bool is_unknown_format(const Error& error);
+
 /// Reads one export; `path` may be "-". Files that no importer recognises are an error that lists
 /// the formats.
 Result<RawProfile> import_file(const std::string& path);

@@ -14,6 +14,7 @@
 
 #include "core/units.h"
 #include "hardware/gpu_spec.h"
+#include "profile/raw_profile.h"
 
 namespace rooftile::profile {
 
@@ -34,6 +35,7 @@ struct KernelRecord {
   /// `ordinals`; only where they were asked for and the export lists launches one by one.
   std::vector<KernelRecord> groups;
   std::vector<std::int64_t> ordinals;  ///< of a group: its places in the order of all launches
+  std::optional<Product> product;      ///< of a group: what a trace says that it computes
 
   [[nodiscard]] std::optional<Bytes> bytes_at(hardware::MemoryLevel level) const {
     return bytes[static_cast<std::size_t>(level)];

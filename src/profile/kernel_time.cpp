@@ -13,7 +13,10 @@ namespace {
 std::optional<KernelTime> from_duration(const KernelSeries& kernel, std::string_view metric) {
   const Column* column = find_counter(kernel, metric);
   if (column == nullptr) return std::nullopt;
-  KernelTime time{.total = column->sum(), .per_launch = {}, .text = column->metric};
+  KernelTime time{.total = column->sum(),
+                  .per_launch = {},
+                  .text = column->metric,
+                  .partial = column->missing > 0};
   if (column->weights.empty()) time.per_launch = column->values;
   return time;
 }

@@ -16,6 +16,7 @@ struct KernelTime {
   double total = 0.0;              ///< seconds, all launches
   std::vector<double> per_launch;  ///< seconds, where launches are known one by one
   std::string text;                ///< the formula
+  bool partial = false;            ///< some launches had n/a
 };
 
 std::optional<KernelTime> kernel_time(const KernelSeries& kernel, bool mean_clock);

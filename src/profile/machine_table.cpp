@@ -3,6 +3,7 @@
 // Small tables that come with exports and describe the machine, not kernels:
 //   roofline.csv of rocm-amdgpu-bench (device,HBMBw,...,MFMAF16Flops,...: GB/s and GFLOP/s)
 //   sysinfo.csv of rocprof-compute (gpu_model, gpu_arch, cu_per_gpu, ...)
+//   agent_info.csv of rocprofv3 (Agent_Type, Name "gfx942", Product_Name, Cu_Count, ...)
 //   a table of peaks: label,peak_flops,peak_bandwidth (FLOP/s and byte/s)
 #include <fmt/format.h>
 
@@ -106,7 +107,19 @@ void sysinfo_row(const LineFields& header, const LineFields& row, RawProfile& pr
   profile.device.sm_count = parse_int(text("cu_per_gpu"));
 }
 
-enum class Table : std::uint8_t { None, Bench, Peaks, Sysinfo };
+/// The first GPU of the list stands for all.
+void agent_row(const LineFields& header, const LineFields& row, RawProfile& profile) {
+  const auto text = [&](std::string_view column) {
+    const auto index = header.find(column);
+    return index ? trim(row[*index]) : std::string_view();
+  };
+  if (text("Agent_Type") != "GPU" || !profile.device.isa.empty()) return;
+  profile.device.name = text("Product_Name");
+  profile.device.isa = text("Name");
+  profile.device.sm_count = parse_int(text("Cu_Count"));
+}
+
+enum class Table : std::uint8_t { None, Bench, Peaks, Sysinfo, Agents };
 
 struct Recognised {
   Table table = Table::None;
@@ -125,6 +138,9 @@ Recognised table_of(std::string_view line) {
   }
   if (const auto delimiter = has("workload_name", "rocm_version")) {
     return {Table::Sysinfo, *delimiter};
+  }
+  if (const auto delimiter = has("Agent_Type", "Product_Name")) {
+    return {Table::Agents, *delimiter};
   }
   return {};
 }
@@ -160,9 +176,11 @@ Result<RawProfile> import_machine_table(TextSource& source) {
       case Table::Bench: ROOFTILE_CHECK(bench_row(header, row, source, profile)); break;
       case Table::Peaks: ROOFTILE_CHECK(peaks_row(header, row, source, profile)); break;
       case Table::Sysinfo: sysinfo_row(header, row, profile); break;
+      case Table::Agents: agent_row(header, row, profile); break;
       case Table::None: return bad_input(source.name(), "the table has no known columns");
     }
-    done = table != Table::Peaks;  // the first device stands for all
+    // The first device stands for all.
+    done = table != Table::Peaks && table != Table::Agents;
   }
   return profile;
 }

@@ -5,10 +5,10 @@
 // output) is skipped. Tables are told apart by their columns:
 //   long        Metric Name, Metric Unit, Metric Value: one row per launch and metric; rows of the
 //               details page are ragged and rules have rows of their own
-//   summary     Metric Name, Invocations, Average (--print-summary per-kernel)
+//   summary     Metric Name, Invocations, Average (--print-summary per-kernel or per-gpu)
 //   wide        one column per counter, a row of units, one row per launch (--page raw)
 //   aggregated  as wide with a Count column: per-kernel sums, as post-processing scripts write them
-// Files glued together (>>) simply show another header.
+// Files glued together (>>) simply show another header; their tables are joined as files are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,9 @@ struct Columns {
 
 class NcuImport {
  public:
-  explicit NcuImport(TextSource& source) : source_(source), builder_("ncu", source.name()) {}
+  explicit NcuImport(TextSource& source) : source_(source) {
+    tables_.emplace_back("ncu", source.name());
+  }
   Result<RawProfile> run();
 
  private:
@@ -78,8 +80,13 @@ class NcuImport {
     return index && *index < fields_.size() ? fields_[*index] : std::string_view();
   }
 
+  ProfileBuilder& builder() { return tables_.back(); }
+  void next_table();
+  RawProfile join_tables();
+
   TextSource& source_;
-  ProfileBuilder builder_;
+  /// One per table of the file: the tables may be passes over the same launches (merge()).
+  std::vector<ProfileBuilder> tables_;
   NumberFormat numbers_;
   LineFields fields_;
   TableKind kind_ = TableKind::None;
@@ -98,12 +105,15 @@ class NcuImport {
   // text mode
   Index text_kernel_;
   std::string text_section_;
-  std::size_t unit_column_ = 0, value_column_ = 0;
+  std::size_t unit_column_ = 0, unit_end_ = 0, value_column_ = 0;
+  double text_weight_ = 1.0;
+  std::string complaint_;  ///< what the tool said went wrong
 };
 
 /// A header line starts a table; false when the line is something else.
 bool NcuImport::start_table(std::string_view line) {
-  const auto delimiter = header_delimiter(line, "Kernel Name");
+  auto delimiter = header_delimiter(line, "Kernel Name");
+  if (!delimiter) delimiter = header_delimiter(line, "Invocations");  // a summary per GPU
   if (!delimiter || !fields_.split(line, *delimiter)) return false;
   Columns at;
   const auto column = [&](std::string_view name) { return fields_.find(name); };
@@ -128,28 +138,33 @@ bool NcuImport::start_table(std::string_view line) {
     at.block_dim[i] = column(fmt::format("launch__block_dim_{:c}", "xyz"[i]));
   }
   TableKind kind = TableKind::None;
-  if (at.metric && at.value) {
+  std::vector<WideColumn> wide;
+  std::int64_t counters = 0, ignored = 0;
+  if (at.metric && at.value && at.kernel) {
     kind = TableKind::Long;
   } else if (at.metric && column("Average") && at.invocations) {
     kind = TableKind::Summary;
     at.value = column("Average");
-  } else if (!at.metric) {
+  } else if (!at.metric && at.kernel) {
     kind = at.count && !at.id ? TableKind::Aggregated : TableKind::Wide;
-    wide_.clear();
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const std::string_view name = trim(fields_[i]);
       if (!looks_like_counter(name)) continue;
-      if (name.ends_with(".sum")) builder_.profile().counters += 1;
+      if (name.ends_with(".sum")) counters += 1;
       if (is_used_metric(name)) {
-        wide_.push_back({i, std::string(name), CounterUnit{}});
+        wide.push_back({i, std::string(name), CounterUnit{}});
       } else {
-        builder_.profile().ignored_metrics += 1;
+        ignored += 1;
       }
     }
-    if (wide_.empty() && builder_.profile().ignored_metrics == 0) return false;
+    if (wide.empty() && ignored == 0) return false;
   } else {
     return false;
   }
+  next_table();
+  builder().profile().counters += counters;
+  builder().profile().ignored_metrics += ignored;
+  wide_ = std::move(wide);
   kind_ = kind;
   delimiter_ = *delimiter;
   at_ = at;
@@ -158,6 +173,29 @@ bool NcuImport::start_table(std::string_view line) {
   units_seen_ = false;
   found_ = true;
   return true;
+}
+
+/// Tables beyond a sane number go on in the last one.
+void NcuImport::next_table() {
+  constexpr std::size_t kMostTables = 256;
+  if (!builder().profile().kernels.empty() && tables_.size() < kMostTables) {
+    tables_.emplace_back("ncu", source_.name());
+  }
+}
+
+RawProfile NcuImport::join_tables() {
+  RawProfile joined = tables_.front().finish(numbers_.decimal_comma());
+  for (std::size_t i = 1; i < tables_.size(); ++i) {
+    joined = merge(std::move(joined), tables_[i].finish(numbers_.decimal_comma()));
+  }
+  joined.files.resize(1);
+  if (const auto guessed = numbers_.guessed()) {
+    joined.notes.push_back(
+        fmt::format("nothing in {} tells whether {} means {} or {}; the point is read as a decimal "
+                    "mark (LC_ALL=C and --print-units base leave no doubt)",
+                    source_.name(), guessed->text, guessed->value, guessed->value * 1000));
+  }
+  return joined;
 }
 
 MetricUse& NcuImport::use_of(std::string_view section, std::string_view metric) {
@@ -179,9 +217,9 @@ MetricUse& NcuImport::use_of(std::string_view section, std::string_view metric) 
     use.slot = slots_.try_emplace(use.counter, slots_.size()).first->second;
     slot_launch_.resize(slots_.size(), -1);
   } else {
-    builder_.profile().ignored_metrics += 1;
+    builder().profile().ignored_metrics += 1;
   }
-  if (counter && counter->ends_with(".sum")) builder_.profile().counters += 1;
+  if (counter && counter->ends_with(".sum")) builder().profile().counters += 1;
   uses_.push_back(std::move(use));
   next_use_ = uses_.size();
   return uses_.back();
@@ -192,7 +230,7 @@ Status NcuImport::store(std::size_t kernel, const std::string& counter, const Co
   const NumberFormat::Reading reading = numbers_.read(value);
   switch (reading.kind) {
     case NumberFormat::Kind::Missing:
-      builder_.add_missing(kernel, counter, static_cast<std::int64_t>(weight));
+      builder().add_missing(kernel, counter, static_cast<std::int64_t>(weight));
       return {};
     case NumberFormat::Kind::Text:
       return bad_input(source_.where(),
@@ -206,10 +244,10 @@ Status NcuImport::store(std::size_t kernel, const std::string& counter, const Co
                      "export again with LC_ALL=C, or do not join files of different locales");
   }
   if (reading.other) {
-    builder_.add_ambiguous(kernel, counter, reading.value * unit.factor,
-                           *reading.other * unit.factor, weight);
+    builder().add_ambiguous(kernel, counter, reading.value * unit.factor,
+                            *reading.other * unit.factor, weight);
   } else {
-    builder_.add(kernel, counter, reading.value * unit.factor, weight);
+    builder().add(kernel, counter, reading.value * unit.factor, weight);
   }
   return {};
 }
@@ -249,21 +287,21 @@ std::optional<Dim3> NcuImport::dimensions(const Index& whole,
 
 void NcuImport::note_launch(std::size_t kernel, double launches) {
   launch_ += 1;
-  builder_.series(kernel).rows += static_cast<std::int64_t>(std::min(launches, 9e15));
+  builder().series(kernel).rows += static_cast<std::int64_t>(std::min(launches, 9e15));
   const auto grid = dimensions(at_.grid, at_.grid_dim);
   const auto block = dimensions(at_.block, at_.block_dim);
   if (kind_ == TableKind::Long || kind_ == TableKind::Wide) {
-    builder_.add_launch(kernel, grid, block);
+    builder().add_launch(kernel, {.grid = grid, .block = block});
   } else {
-    KernelSeries& series = builder_.series(kernel);
+    KernelSeries& series = builder().series(kernel);
     if (!series.grid) series.grid = grid;
     if (!series.block) series.block = block;
   }
-  DeviceFacts& device = builder_.profile().device;
+  DeviceFacts& device = builder().profile().device;
   const std::string_view cc = trim(field(at_.cc));
   if (!cc.empty() && device.isa.empty()) device.isa = cc;
-  if (!cc.empty() && device.isa != cc && builder_.profile().notes.empty()) {
-    builder_.profile().notes.push_back(
+  if (!cc.empty() && device.isa != cc && builder().profile().notes.empty()) {
+    builder().profile().notes.push_back(
         fmt::format("{} mixes devices of compute capability {} and {}; roofs are those of the "
                     "first",
                     source_.name(), device.isa, cc));
@@ -273,7 +311,8 @@ void NcuImport::note_launch(std::size_t kernel, double launches) {
 Status NcuImport::long_row() {
   const std::string_view metric = field(at_.metric);
   if (metric.empty()) return {};  // a rule, or a section without metrics
-  const std::size_t kernel = builder_.kernel(trim(field(at_.kernel)));
+  const std::size_t kernel =
+      builder().kernel(at_.kernel ? trim(field(at_.kernel)) : std::string_view("all kernels"));
   double weight = 1.0;
   if (kind_ == TableKind::Summary) {
     const auto invocations = numbers_.read(field(at_.invocations));
@@ -315,17 +354,17 @@ void NcuImport::assume_base_units() {
   for (WideColumn& column : wide_) {
     if (is_time(column.counter)) column.unit.factor = 1e-9;
   }
-  builder_.profile().notes.push_back(source_.name() +
-                                     " has no row of units; base units are assumed (byte, ns, hz)");
+  builder().profile().notes.push_back(
+      source_.name() + " has no row of units; base units are assumed (byte, ns, hz)");
 }
 
 Status NcuImport::wide_row() {
-  const std::size_t kernel = builder_.kernel(trim(field(at_.kernel)));
+  const std::size_t kernel = builder().kernel(trim(field(at_.kernel)));
   double weight = 1.0;
   if (kind_ == TableKind::Aggregated) weight = parse_double(trim(field(at_.count))).value_or(0.0);
   note_launch(kernel, weight);
   if (kind_ == TableKind::Wide && !std::exchange(units_seen_, true)) assume_base_units();
-  DeviceFacts& device = builder_.profile().device;
+  DeviceFacts& device = builder().profile().device;
   if (device.name.empty()) device.name = trim(field(at_.device_name));
   if (device.isa.empty() && all_digits(field(at_.cc_major)) && all_digits(field(at_.cc_minor))) {
     device.isa = fmt::format("{}.{}", field(at_.cc_major), field(at_.cc_minor));
@@ -356,7 +395,7 @@ Status NcuImport::table_line(std::string_view line) {
                      "the export was cut; run it again");
   }
   const bool wide = kind_ == TableKind::Wide || kind_ == TableKind::Aggregated;
-  const std::size_t needed = wide ? width_ : std::max(*at_.value, *at_.kernel) + 1;
+  const std::size_t needed = wide ? width_ : std::max(*at_.value, at_.kernel.value_or(0)) + 1;
   if (fields_.size() < needed) {
     if (!keyed || fields_.size() < 3) return {};  // a number the program printed
     return bad_input(
@@ -368,9 +407,14 @@ Status NcuImport::table_line(std::string_view line) {
   return wide ? wide_row() : long_row();
 }
 
-/// "  kernel(int) (4, 1, 1)x(32, 1, 1), Context 1, Stream 7, Device 0, CC 8.6"
+/// "  kernel(int) (4, 1, 1)x(32, 1, 1), Context 1, Stream 7, Device 0, CC 8.6", or in a summary
+/// "  kernel(int) (4, 1, 1)x(32, 1, 1), Device 0, CC 9.0, Invocations 10"
 void NcuImport::launch_line(std::string_view line) {
-  std::string_view name = trim(line.substr(0, line.find(", Context ")));
+  const std::size_t invocations = line.rfind(", Invocations ");
+  const bool summary = invocations != std::string_view::npos;
+  text_weight_ = 1.0;
+  if (summary) text_weight_ = parse_double(trim(line.substr(invocations + 14))).value_or(1.0);
+  std::string_view name = trim(line.substr(0, line.find(summary ? ", Device " : ", Context ")));
   std::optional<Dim3> grid, block;
   if (const std::size_t cross = name.rfind(")x("); cross != std::string_view::npos) {
     const std::size_t open = name.rfind('(', cross);
@@ -382,15 +426,16 @@ void NcuImport::launch_line(std::string_view line) {
   } else if (const std::size_t comma = name.rfind(", 20"); comma != std::string_view::npos) {
     name = name.substr(0, comma);  // older versions print the time of the launch
   }
-  const std::size_t kernel = builder_.kernel(name);
+  const std::size_t kernel = builder().kernel(name);
   text_kernel_ = kernel;
-  KernelSeries& series = builder_.series(kernel);
-  series.rows += 1;
+  KernelSeries& series = builder().series(kernel);
+  series.rows += static_cast<std::int64_t>(std::clamp(text_weight_, 1.0, 9e15));
   launch_ += 1;
-  builder_.add_launch(kernel, grid, block);
+  if (!summary) builder().add_launch(kernel, {.grid = grid, .block = block});
   const std::size_t cc = line.find(", CC ");
-  if (cc != std::string_view::npos && builder_.profile().device.isa.empty()) {
-    builder_.profile().device.isa = trim(line.substr(cc + 5));
+  if (cc != std::string_view::npos && builder().profile().device.isa.empty()) {
+    const std::string_view rest = line.substr(cc + 5);
+    builder().profile().device.isa = trim(rest.substr(0, rest.find(',')));
   }
   value_column_ = 0;
   found_ = true;
@@ -400,18 +445,17 @@ void NcuImport::launch_line(std::string_view line) {
 Status NcuImport::text_row(std::string_view line) {
   if (line.size() <= value_column_) return {};
   const std::string_view metric = trim(line.substr(0, unit_column_));
-  const std::string_view unit = trim(line.substr(unit_column_, value_column_ - unit_column_));
+  const std::string_view unit = trim(line.substr(unit_column_, unit_end_ - unit_column_));
   if (metric.empty() || metric == "Metric Name") return {};
   return add_value(*text_kernel_, use_of(text_section_, metric), unit,
-                   trim(line.substr(value_column_)), 1.0);
+                   trim(line.substr(value_column_)), text_weight_);
 }
 
 /// Text mode; false when the line has nothing to do with it.
 bool NcuImport::text_line(std::string_view line) {
   if (!line.starts_with("  ")) return false;
   const std::string_view text = trim(line);
-  if (text.find(", Context ") != std::string_view::npos &&
-      text.find(", Stream ") != std::string_view::npos) {
+  if (is_launch_line(text)) {
     launch_line(line);
     return true;
   }
@@ -422,15 +466,12 @@ bool NcuImport::text_line(std::string_view line) {
     return true;
   }
   if (text.starts_with("---") && text.find_first_not_of("- ") == std::string_view::npos) {
+    // Name, unit and value; a summary has minimum, maximum and average.
     const std::size_t first = line.find('-');
-    const std::size_t unit = line.find(" -", first);
-    const std::size_t value = unit == std::string_view::npos ? unit : line.find(" -", unit + 1);
-    if (value == std::string_view::npos) {
-      value_column_ = 0;
-    } else {
-      unit_column_ = unit;
-      value_column_ = value;
-    }
+    unit_column_ = line.find(" -", first);
+    unit_end_ =
+        unit_column_ == std::string_view::npos ? unit_column_ : line.find(" -", unit_column_ + 1);
+    value_column_ = unit_end_ == std::string_view::npos ? 0 : line.rfind(" -");
     return true;
   }
   return value_column_ != 0;
@@ -444,21 +485,32 @@ Result<RawProfile> NcuImport::run() {
     if (kind_ != TableKind::None && line.starts_with('"') && line.size() > 1 && line[1] >= '0' &&
         line[1] <= '9') {
       ROOFTILE_CHECK(table_line(line));
-    } else if (line.find("Kernel Name") != std::string_view::npos && start_table(line)) {
+    } else if ((line.find("Kernel Name") != std::string_view::npos ||
+                line.find("Invocations") != std::string_view::npos) &&
+               start_table(line)) {
       text_kernel_.reset();
     } else if (kind_ != TableKind::None) {
       ROOFTILE_CHECK(table_line(line));
+    } else if (line.starts_with("==ERROR==")) {
+      complaint_ = trim(line.substr(9));
     } else if (line.find("Nsight Compute Command Line Profiler") != std::string_view::npos) {
       found_ = true;  // the banner of `ncu --version`, kept beside exports
     } else if (text_line(line) && value_column_ != 0 && !trim(line).starts_with("---")) {
       ROOFTILE_CHECK(text_row(line));
     }
   }
+  if (!found_ && !complaint_.empty()) {
+    const bool permission = complaint_.find("ERR_NVGPUCTRPERM") != std::string::npos;
+    return bad_input(source_.name(), "the profiler measured nothing: " + printable(complaint_),
+                     permission ? "run ncu as root, or load the driver with "
+                                  "NVreg_RestrictProfilingToAdminUsers=0"
+                                : "run it again");
+  }
   if (!found_) {
     return bad_input(source_.name(), "there is no table of kernels in this file",
                      "export with: ncu --csv --page raw --print-units base -i FILE.ncu-rep");
   }
-  return builder_.finish(numbers_.decimal_comma());
+  return join_tables();
 }
 
 }  // namespace

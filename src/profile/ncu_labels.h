@@ -10,6 +10,9 @@
 
 namespace rooftile::profile {
 
+/// A launch, or a kernel of a summary, in text mode.
+bool is_launch_line(std::string_view line);
+
 /// The counter behind a printed metric: the name itself when it is one ("dram__bytes.sum", also
 /// inside "DRAM Bytes (dram__bytes.sum)"), else the counter of a known label; nothing otherwise.
 std::optional<std::string_view> ncu_counter(std::string_view section, std::string_view metric);

@@ -10,6 +10,13 @@
 
 namespace rooftile::profile {
 
+bool is_launch_line(std::string_view line) {
+  const auto has = [line](std::string_view text) {
+    return line.find(text) != std::string_view::npos;
+  };
+  return (has(", Context ") && has(", Stream ")) || (has(", Device ") && has(", Invocations "));
+}
+
 bool recognises_ncu(std::string_view head) {
   if (head.find("==PROF==") != std::string_view::npos ||
       head.find("Nsight Compute Command Line Profiler") != std::string_view::npos) {
@@ -17,16 +24,13 @@ bool recognises_ncu(std::string_view head) {
   }
   const std::vector<std::string_view> lines = split(head, '\n');
   return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const bool metrics = line.find("Metric Name") != std::string_view::npos;
     const bool header =
-        line.find("Kernel Name") != std::string_view::npos &&
-        (line.find("Metric Name") != std::string_view::npos || looks_like_counter(line)) &&
-        header_delimiter(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line,
-                         "Kernel Name")
-            .has_value();
-    const bool text_page = line.starts_with("  ") &&
-                           line.find(", Context ") != std::string_view::npos &&
-                           line.find(", Stream ") != std::string_view::npos;
-    return header || text_page;
+        (metrics || looks_like_counter(line)) && header_delimiter(line, "Kernel Name").has_value();
+    const bool per_gpu = metrics && line.find("Average") != std::string_view::npos &&
+                         header_delimiter(line, "Invocations").has_value();
+    return header || per_gpu || (line.starts_with("  ") && is_launch_line(line));
   });
 }
 

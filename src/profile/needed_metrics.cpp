@@ -59,7 +59,21 @@ std::vector<std::string> needed_metrics(std::string_view isa) {
   return metrics;
 }
 
+bool is_before_volta(std::string_view isa) {
+  return isa.starts_with("3.") || isa.starts_with("5.") || isa.starts_with("6.");
+}
+
+std::string nvprof_command() {
+  return "nvprof --csv --log-file metrics.csv --metrics flop_count_dp,flop_count_sp,flop_count_hp,"
+         "gld_transactions,gst_transactions,atomic_transactions,local_load_transactions,"
+         "local_store_transactions,shared_load_transactions,shared_store_transactions,"
+         "l2_read_transactions,l2_write_transactions,dram_read_transactions,"
+         "dram_write_transactions ./app, and the time with: nvprof --csv --print-gpu-trace "
+         "--log-file trace.csv ./app";
+}
+
 std::string collect_command(std::string_view isa, const std::vector<std::string>& metrics) {
+  if (is_before_volta(isa)) return nvprof_command();
   if (isa.starts_with("gfx")) {
     return fmt::format("rocprofv3 --pmc {} --output-format csv -- ./app", fmt::join(metrics, " "));
   }

@@ -106,7 +106,10 @@ NumberFormat::Reading NumberFormat::with_marks(std::string_view text) {
   const auto value = number_with(text, comma_decimal ? '.' : ',', comma_decimal ? ',' : '.');
   if (!value) return {.kind = Kind::Text, .value = 0.0, .other = std::nullopt};
   Reading reading{.kind = Kind::Number, .value = *value, .other = std::nullopt};
-  if (ambiguous) reading.other = number_with(text, '.', ',');
+  if (ambiguous) {
+    reading.other = number_with(text, '.', ',');
+    if (has_point && !guess_) guess_ = Guess{.text = std::string(text), .value = *value};
+  }
   return reading;
 }
 

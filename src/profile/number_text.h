@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace rooftile::profile {
@@ -35,6 +36,13 @@ class NumberFormat {
   [[nodiscard]] bool decided() const { return mark_ != Mark::Unknown; }
   /// True when the file contradicts itself; its numbers cannot be trusted.
   [[nodiscard]] bool contradictory() const { return contradictory_; }
+  /// A number with a point before three digits ("30.000") when no value has decided the mark:
+  /// thirty or thirty thousand. With a comma it is the usual output and means thousands.
+  struct Guess {
+    std::string text;
+    double value;
+  };
+  [[nodiscard]] std::optional<Guess> guessed() const { return decided() ? std::nullopt : guess_; }
 
  private:
   enum class Mark : std::uint8_t { Unknown, Point, Comma };
@@ -43,6 +51,7 @@ class NumberFormat {
 
   Mark mark_ = Mark::Unknown;
   bool contradictory_ = false;
+  std::optional<Guess> guess_;
 };
 
 enum class UnitKind : std::uint8_t {

@@ -7,6 +7,7 @@
 //   "Start","Duration","Grid X",...,"Name"            (one row per launch, units in the next row)
 //   "Device","Context","Stream","Kernel","flop_count_sp",...            (the same, with metrics)
 //   Time (%),Total Time (ns),Instances,...,Name
+//   Type  Time(%)  Time  Calls  Avg  Min  Max  Name     (the summary that nvprof prints by default)
 #include <fmt/format.h>
 
 #include <array>
@@ -22,7 +23,7 @@ namespace {
 
 using Index = std::optional<std::size_t>;
 
-enum class Kind : std::uint8_t { None, Metrics, Summary, Trace, TraceMetrics, Text };
+enum class Kind : std::uint8_t { None, Metrics, Summary, Trace, TraceMetrics, Text, TextSummary };
 
 /// "512.34GB/s" -> number and unit; nvprof glues them together.
 std::pair<std::string_view, std::string_view> split_unit(std::string_view text) {
@@ -36,6 +37,14 @@ std::pair<std::string_view, std::string_view> split_unit(std::string_view text) 
     ++end;
   }
   return {text.substr(0, end), trim(text.substr(end))};
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split(text, ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
 }
 
 class NvprofImport {
@@ -54,6 +63,7 @@ class NvprofImport {
   void name_device();
   [[nodiscard]] std::optional<Dim3> dimensions(const std::array<Index, 3>& parts) const;
   Status text_row(std::string_view line);
+  Status text_summary_row(std::string_view line);
   Status add(std::size_t kernel, std::string_view metric, std::string_view text, double weight);
   [[nodiscard]] std::string_view field(const Index& index) const {
     return index && *index < fields_.size() ? trim(fields_[*index]) : std::string_view();
@@ -73,6 +83,7 @@ class NvprofImport {
   std::size_t width_ = 0;
   Index text_kernel_;
   bool found_ = false;
+  bool gpu_activities_ = true;  ///< of a printed summary: not the API calls below them
 };
 
 /// "gemm(int) [123]" of a trace: the number counts calls of the host.
@@ -203,7 +214,7 @@ Status NvprofImport::time_row() {
   builder_.add(kernel, "trace_duration", time.value * time_factor_ / calls, calls);
   if (kind_ == Kind::Trace) {
     name_device();
-    builder_.add_launch(kernel, dimensions(grid_), dimensions(block_));
+    builder_.add_launch(kernel, {.grid = dimensions(grid_), .block = dimensions(block_)});
   }
   return {};
 }
@@ -217,7 +228,7 @@ Status NvprofImport::trace_metrics_row() {
   if (name.empty()) return {};  // the row of units; the counters in question have none
   name_device();
   const std::size_t kernel = builder_.kernel(name);
-  builder_.add_launch(kernel, std::nullopt, std::nullopt);
+  builder_.add_launch(kernel, {});
   for (const auto& [column, metric] : metrics_) {
     ROOFTILE_CHECK(add(kernel, metric, field(column), 1.0));
   }
@@ -235,17 +246,42 @@ Status NvprofImport::text_row(std::string_view line) {
     builder_.profile().device.name = text.substr(8, text.rfind(" (") - 8);
     return {};
   }
-  std::vector<std::string_view> words;
-  for (const std::string_view word : split(text, ' ')) {
-    if (!word.empty()) words.push_back(word);
-  }
+  const auto words = words_of(text);
   if (!text_kernel_ || words.size() < 5 || !all_digits(words[0])) return {};
   return add(*text_kernel_, words[1], words.back(), parse_double(words[0]).value_or(1.0));
+}
+
+/// " GPU activities:   60.00%  12.000ms   4  3.0000ms  2.9000ms  3.1000ms  saxpy(int, float*)"
+Status NvprofImport::text_summary_row(std::string_view line) {
+  std::string_view text = trim(line);
+  if (text.starts_with("GPU activities:")) {
+    gpu_activities_ = true;
+    text = trim(text.substr(15));
+  } else if (text.starts_with("API calls:")) {
+    gpu_activities_ = false;
+  }
+  const auto words = words_of(text);
+  constexpr std::size_t kNumbers = 6;  // before the name: share, time, calls, avg, min, max
+  if (!gpu_activities_ || words.size() <= kNumbers || !words[0].ends_with('%')) return {};
+  const auto [digits, unit_text] = split_unit(words[1]);
+  const auto unit = parse_unit(unit_text);
+  const auto time = numbers_.read(digits);
+  const auto calls = parse_double(words[2]);
+  if (!unit || unit->kind != UnitKind::Second || time.kind != NumberFormat::Kind::Number ||
+      !calls || !(*calls >= 1.0)) {
+    return bad_input(source_.where(), fmt::format("\"{}\" is not a time", printable(words[1])));
+  }
+  const std::string_view name =
+      text.substr(static_cast<std::size_t>(words[kNumbers].data() - text.data()));
+  if (name.starts_with("[CUDA mem")) return {};
+  builder_.add(builder_.kernel(name), "trace_duration", time.value * unit->factor / *calls, *calls);
+  return {};
 }
 
 Status NvprofImport::row(std::string_view line) {
   if (line.starts_with("==") || trim(line).empty()) return {};
   if (kind_ == Kind::Text) return text_row(line);
+  if (kind_ == Kind::TextSummary) return text_summary_row(line);
   if (!fields_.split(line, delimiter_)) {
     return bad_input(source_.where(), "a quoted field is never closed",
                      "the export was cut; run it again");
@@ -273,6 +309,11 @@ Result<RawProfile> NvprofImport::run() {
     if (trim(line).starts_with("Invocations") &&
         line.find("Metric Name") != std::string_view::npos) {
       kind_ = Kind::Text;
+      found_ = true;
+    } else if (line.find("Time(%)") != std::string_view::npos &&
+               line.find("Calls") != std::string_view::npos && line.find(',') == line.npos) {
+      kind_ = Kind::TextSummary;
+      gpu_activities_ = true;
       found_ = true;
     } else if (kind_ != Kind::None) {
       ROOFTILE_CHECK(row(line));

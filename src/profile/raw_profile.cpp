@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace rooftile::profile {
@@ -94,16 +95,20 @@ void ProfileBuilder::add(std::size_t kernel, std::string_view metric, double val
 
 void ProfileBuilder::add_missing(std::size_t kernel, std::string_view metric,
                                  std::int64_t launches) {
-  column(kernel, metric).missing += launches;
+  Column& target = column(kernel, metric);
+  if (launches == 1 && target.weights.empty()) {
+    target.gaps.push_back(target.values.size() + static_cast<std::size_t>(target.missing));
+  }
+  target.missing += launches;
 }
 
-void ProfileBuilder::add_launch(std::size_t kernel, std::optional<Dim3> grid,
-                                std::optional<Dim3> block) {
+void ProfileBuilder::add_launch(std::size_t kernel, Launch launch) {
   KernelSeries& series = profile_.kernels[kernel];
-  if (!series.grid) series.grid = grid;
-  if (!series.block) series.block = block;
+  if (!series.grid) series.grid = launch.grid;
+  if (!series.block) series.block = launch.block;
   if (launches_ == kMaxLaunches) return;
-  series.launch_list.push_back({.ordinal = launches_++, .grid = grid, .block = block});
+  launch.ordinal = launches_++;
+  series.launch_list.push_back(std::move(launch));
 }
 
 void ProfileBuilder::add_ambiguous(std::size_t kernel, std::string_view metric, double value,
@@ -126,6 +131,8 @@ RawProfile ProfileBuilder::finish(bool decimal_comma) {
 namespace {
 
 void append(Column& to, const Column& from) {
+  const auto before = to.values.size() + static_cast<std::size_t>(to.missing);
+  for (const std::size_t gap : from.gaps) to.gaps.push_back(before + gap);
   if (!from.weights.empty() && to.weights.empty()) to.weights.assign(to.values.size(), 1.0);
   to.values.insert(to.values.end(), from.values.begin(), from.values.end());
   if (!to.weights.empty() || !from.weights.empty()) {
@@ -138,30 +145,103 @@ void append(Column& to, const Column& from) {
   to.missing += from.missing;
 }
 
+std::set<std::string_view> metrics_of(const RawProfile& profile) {
+  std::set<std::string_view> metrics;
+  for (const KernelSeries& kernel : profile.kernels) {
+    for (const Column& column : kernel.columns) metrics.insert(column.metric);
+  }
+  return metrics;
+}
+
+/// Durations, cycles and clocks.
+bool in_every_pass(std::string_view metric) {
+  return metric == "trace_duration" || metric.starts_with("gpu__time_") ||
+         metric.find("cycles_elapsed") != std::string_view::npos;
+}
+
+using KernelIndex = std::unordered_map<std::string_view, const KernelSeries*>;
+
+KernelIndex index_of(const RawProfile& profile) {
+  KernelIndex index;
+  for (const KernelSeries& kernel : profile.kernels) index.emplace(kernel.name, &kernel);
+  return index;
+}
+
+/// What two exports have of the same counters of the same kernels.
+struct Overlap {
+  bool any = false;        ///< they share a counter
+  bool time_only = true;   ///< none but those of time
+  bool same_count = true;  ///< for as many launches each
+};
+
+Overlap overlap_of(const RawProfile& a, const RawProfile& b) {
+  Overlap overlap;
+  const KernelIndex mine = index_of(a);
+  for (const KernelSeries& kernel : b.kernels) {
+    const auto it = mine.find(kernel.name);
+    if (it == mine.end()) continue;
+    for (const Column& column : kernel.columns) {
+      const Column* same = it->second->find(column.metric);
+      if (same == nullptr) continue;
+      overlap.any = true;
+      overlap.time_only = overlap.time_only && in_every_pass(column.metric);
+      overlap.same_count =
+          overlap.same_count && std::abs(same->launches() - column.launches()) < 0.5;
+    }
+  }
+  return overlap;
+}
+
+/// Another pass over the launches of `a`, with other counters.
+bool is_another_pass(const RawProfile& a, const RawProfile& b, const Overlap& overlap) {
+  return overlap.any && overlap.same_count && metrics_of(a) != metrics_of(b);
+}
+
+void append_launches(const KernelSeries& from, std::int64_t first_ordinal, KernelSeries& to) {
+  to.rows += from.rows;
+  for (const Launch& launch : from.launch_list) {
+    to.launch_list.push_back(launch);
+    to.launch_list.back().ordinal += first_ordinal;
+  }
+}
+
 }  // namespace
 
 RawProfile merge(RawProfile a, const RawProfile& b) {
+  const Overlap overlap = overlap_of(a, b);
+  const bool passes = is_another_pass(a, b, overlap);
   std::unordered_map<std::string_view, std::size_t> index;
   a.kernels.reserve(a.kernels.size() + b.kernels.size());  // names must not move below
-  for (std::size_t i = 0; i < a.kernels.size(); ++i) index.emplace(a.kernels[i].name, i);
+  std::int64_t listed = 0;
+  for (std::size_t i = 0; i < a.kernels.size(); ++i) {
+    index.emplace(a.kernels[i].name, i);
+    listed += static_cast<std::int64_t>(a.kernels[i].launch_list.size());
+  }
   for (const KernelSeries& other : b.kernels) {
     const auto it = index.find(other.name);
     if (it == index.end()) {
       a.kernels.push_back(other);
+      if (overlap.any && !passes) {
+        for (Launch& launch : a.kernels.back().launch_list) launch.ordinal += listed;
+      }
       continue;
     }
     KernelSeries& mine = a.kernels[it->second];
     if (!mine.grid) mine.grid = other.grid;
     if (!mine.block) mine.block = other.block;
-    if (mine.launch_list.empty()) mine.launch_list = other.launch_list;
-    mine.rows = std::max(mine.rows, other.rows);
+    if (overlap.any && !passes) {
+      append_launches(other, listed, mine);
+    } else {
+      if (mine.launch_list.empty()) mine.launch_list = other.launch_list;
+      mine.rows = std::max(mine.rows, other.rows);
+    }
     for (const Column& column : other.columns) {
       const auto same =
           std::find_if(mine.columns.begin(), mine.columns.end(),
                        [&](const Column& candidate) { return candidate.metric == column.metric; });
       if (same == mine.columns.end()) {
         mine.columns.push_back(column);
-      } else {
+      } else if (!passes) {
         append(*same, column);
       }
     }
@@ -183,29 +263,87 @@ RawProfile merge(RawProfile a, const RawProfile& b) {
 
 double affinity(const RawProfile& a, const RawProfile& b) {
   if (a.kernels.empty() || b.kernels.empty()) return 0.0;
-  std::unordered_map<std::string_view, const KernelSeries*> index;
-  for (const KernelSeries& kernel : a.kernels) index.emplace(kernel.name, &kernel);
+  const Overlap overlap = overlap_of(a, b);
+  if (overlap.any && !(overlap.time_only && is_another_pass(a, b, overlap))) return 0.0;
+  const KernelIndex index = index_of(a);
   std::size_t common = 0, equal = 0;
   for (const KernelSeries& kernel : b.kernels) {
     const auto it = index.find(kernel.name);
     if (it == index.end()) continue;
     common += 1;
     equal += kernel.launches() == it->second->launches() ? 1 : 0;
-    for (const Column& column : kernel.columns) {
-      if (it->second->find(column.metric) != nullptr) return 0.0;
-    }
   }
   const double fewer = static_cast<double>(std::min(a.kernels.size(), b.kernels.size()));
   const double more = static_cast<double>(std::max(a.kernels.size(), b.kernels.size()));
-  const double overlap = static_cast<double>(common) / fewer;
-  if (overlap < 0.5) return 0.0;
-  return 0.5 * overlap + 0.5 * static_cast<double>(equal) / more;
+  const double shared = static_cast<double>(common) / fewer;
+  if (shared < 0.5) return 0.0;
+  return 0.5 * shared + 0.5 * static_cast<double>(equal) / more;
+}
+
+namespace {
+
+/// Peaks and clocks describe the machine; a launch without them still has all its sums.
+bool is_summed(std::string_view metric) {
+  return metric.find("peak_sustained") == std::string_view::npos &&
+         !metric.ends_with("cycles_elapsed.avg.per_second");
+}
+
+/// One value or gap per launch.
+bool lists(const Column& column, std::size_t launches) {
+  return column.weights.empty() && column.gaps.size() == static_cast<std::size_t>(column.missing) &&
+         column.values.size() + column.gaps.size() == launches;
+}
+
+Column without(const Column& column, const std::vector<bool>& dropped) {
+  Column kept{.metric = column.metric, .values = {}, .weights = {}};
+  auto gap = column.gaps.begin();
+  auto value = column.values.begin();
+  for (std::size_t launch = 0; launch < dropped.size(); ++launch) {
+    if (gap != column.gaps.end() && *gap == launch) {
+      ++gap;
+      if (dropped[launch]) continue;
+      kept.gaps.push_back(kept.values.size() + kept.gaps.size());
+      kept.missing += 1;
+    } else {
+      if (!dropped[launch]) kept.values.push_back(*value);
+      ++value;
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::optional<KernelSeries> complete_launches(const KernelSeries& kernel) {
+  const auto launches = static_cast<std::size_t>(kernel.launches());
+  const bool listed = std::all_of(kernel.columns.begin(), kernel.columns.end(),
+                                  [&](const Column& column) { return lists(column, launches); });
+  if (!listed) return std::nullopt;
+  std::vector<bool> dropped(launches, false);
+  for (const Column& column : kernel.columns) {
+    if (column.values.empty() || !is_summed(column.metric))
+      continue;  // nobody has it: not measured
+    for (const std::size_t gap : column.gaps) dropped[gap] = true;
+  }
+  const auto count = std::count(dropped.begin(), dropped.end(), true);
+  if (count == 0 || static_cast<std::size_t>(count) == launches) return std::nullopt;
+  KernelSeries kept;
+  kept.name = kernel.name;
+  kept.grid = kernel.grid;
+  kept.block = kernel.block;
+  kept.rows = kernel.rows - count;
+  for (const Column& column : kernel.columns) kept.columns.push_back(without(column, dropped));
+  if (kernel.launch_list.size() == launches) {
+    for (std::size_t i = 0; i < launches; ++i) {
+      if (!dropped[i]) kept.launch_list.push_back(kernel.launch_list[i]);
+    }
+  }
+  return kept;
 }
 
 Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
   RawProfile rest = whole;
-  std::unordered_map<std::string_view, const KernelSeries*> index;
-  for (const KernelSeries& kernel : part.kernels) index.emplace(kernel.name, &kernel);
+  const KernelIndex index = index_of(part);
   for (KernelSeries& kernel : rest.kernels) {
     const auto it = index.find(kernel.name);
     if (it == index.end()) continue;

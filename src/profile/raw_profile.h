@@ -29,17 +29,27 @@ struct Column {
   std::string metric;
   std::vector<double> values;
   std::vector<double> weights;
-  std::int64_t missing = 0;  ///< launches for which the tool printed n/a
+  std::int64_t missing = 0;            ///< launches for which the tool printed n/a
+  std::vector<std::size_t> gaps = {};  ///< which ones, where values stand for one launch each
 
   [[nodiscard]] double sum() const;       ///< over launches
   [[nodiscard]] double mean() const;      ///< per launch; values must not be empty
   [[nodiscard]] double launches() const;  ///< counted ones and missing ones
 };
 
+/// The matrix product that a framework asked for: C[m,n] = A[m,k] B[k,n], `batch` times.
+struct Product {
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+  DType dtype = DType::Fp32;
+
+  auto operator<=>(const Product&) const = default;
+};
+
 /// One launch of a kernel, for exports that list them.
 struct Launch {
   std::int64_t ordinal = 0;  ///< in the order of the export, over all kernels
   std::optional<Dim3> grid, block;
+  std::optional<Product> product = {};  ///< where a trace recorded the shapes of its operators
 };
 
 struct KernelSeries {
@@ -74,8 +84,9 @@ struct MeasuredRoof {
 struct SweepSample {
   double working_set = 0.0;  ///< bytes
   std::int64_t trials = 0;
-  double bandwidth = 0.0;  ///< byte/s
-  double rate = 0.0;       ///< FLOP/s
+  double bandwidth = 0.0;     ///< byte/s
+  double rate = 0.0;          ///< FLOP/s
+  DType dtype = DType::Fp64;  ///< ERT measures several since 2019, FP64 alone before
 };
 
 struct RawProfile {
@@ -102,8 +113,8 @@ class ProfileBuilder {
   /// Adds a value in base units standing for `weight` launches.
   void add(std::size_t kernel, std::string_view metric, double value, double weight);
   void add_missing(std::size_t kernel, std::string_view metric, std::int64_t launches);
-  /// A launch with its dimensions, where the export states them.
-  void add_launch(std::size_t kernel, std::optional<Dim3> grid, std::optional<Dim3> block);
+  /// A launch, with what the export states of it; the ordinal is set here.
+  void add_launch(std::size_t kernel, Launch launch);
   /// As add(), but `other` is the value if the file turns out to use a decimal comma.
   void add_ambiguous(std::size_t kernel, std::string_view metric, double value, double other,
                      double weight);
@@ -129,13 +140,19 @@ class ProfileBuilder {
 /// True for counters that some formula can use; others are not stored.
 bool is_used_metric(std::string_view metric);
 
-/// Joins the counters of two exports of the same run by kernel name and occurrence.
+/// Joins the counters of two exports of the same run by kernel name and occurrence. A counter that
+/// both have: two passes over the same launches (as many of them, and other counters beside) count
+/// once; otherwise `b` holds further launches, which are appended.
 RawProfile merge(RawProfile a, const RawProfile& b);
 
 /// How much the two look like exports of one run, in [0, 1]: kernels in common, launched equally
-/// often. Zero when a kernel has the same counter in both, or when they share less than half of
-/// the kernels of the smaller one.
+/// often. Zero when they share a counter other than those of time, which every pass of a profiler
+/// repeats, or when they share less than half of the kernels of the smaller one.
 double affinity(const RawProfile& a, const RawProfile& b);
+
+/// The kernel without the launches that lack a counter which others have, so that all sums are over
+/// the same launches; nothing when none lacks any, when all do, or when launches are not listed.
+std::optional<KernelSeries> complete_launches(const KernelSeries& kernel);
 
 /// `whole` without the launches of `part`: of every kernel that `part` launched c times, the first
 /// c launches are dropped (the order of launches is assumed to be the same).

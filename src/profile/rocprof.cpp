@@ -191,7 +191,8 @@ Status RocprofImport::row() {
   const bool fresh = !counter_ || !dispatch_ || seen_.emplace(field(dispatch_)).second;
   if (fresh) {
     series.rows += 1;
-    builder_.add_launch(kernel, parse_dim3(field(grid_)), parse_dim3(field(block_)));
+    builder_.add_launch(kernel,
+                        {.grid = parse_dim3(field(grid_)), .block = parse_dim3(field(block_))});
     ROOFTILE_CHECK(add_time(kernel));
   }
   return counter_ ? long_row(kernel) : wide_row(kernel);

@@ -181,26 +181,31 @@ std::optional<InstCount> instructions(const KernelSeries& kernel) {
   return std::nullopt;
 }
 
-std::optional<TensorOps> from_instructions(const KernelSeries& kernel, std::string_view isa) {
+std::optional<TensorOps> from_instructions(const KernelSeries& kernel,
+                                           const TensorQuestion& question) {
   const auto inst = instructions(kernel);
   if (!inst) return std::nullopt;
-  const bool volta = isa.empty() || isa.starts_with("7.0") || isa.starts_with("7.2");
-  // On Volta every variant counts steps of 512 (the authors' constant).
-  Shape shape{"", DType::Fp16, 512};
-  if (!volta) {
-    const auto named = shape_in_name(kernel.name);
-    if (named) {
-      shape = *named;
-    } else if (inst->count > 0.0) {
-      return std::nullopt;
-    }
-  }
+  const std::string_view isa = question.isa;
+  const bool volta = isa.starts_with("7.0") || isa.starts_with("7.2");
   TensorOps result;
+  if (inst->count == 0.0) {
+    result.ops[RateKey{DType::Fp16, Pipe::Tensor}] = 0.0;
+    result.text = inst->text + " (zero)";
+    result.partial = inst->partial;
+    return result;
+  }
+  Shape shape{"", DType::Fp16, 512};
+  const auto named = question.always_512 ? std::nullopt : shape_in_name(kernel.name);
+  if (named) {
+    shape = *named;
+  } else if (!volta && !isa.empty()) {
+    return std::nullopt;
+  }
   result.ops[RateKey{shape.dtype, Pipe::Tensor}] = shape.ops * inst->count;
   const bool sum = inst->text.find('+') != std::string::npos;
   result.text = fmt::format(fmt::runtime(sum ? "{} * ({})" : "{} * {}"), shape.ops, inst->text);
   if (!shape.token.empty()) result.text += fmt::format(" (kernel names with {})", shape.token);
-  result.assumed_volta = isa.empty() && inst->count > 0.0;
+  result.assumed_volta = isa.empty() && !named;
   result.partial = inst->partial;
   return result;
 }
@@ -219,19 +224,23 @@ bool is_tensor_counter(std::string_view metric) {
          (metric.starts_with("sm__") || metric.starts_with("smsp__"));
 }
 
-std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa,
-                                    const KernelTime* time) {
+std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, const TensorQuestion& question) {
   for (const Rollup& rollup : kRollups) {
-    if (auto ops = from_ops_counters(kernel, rollup, time)) return ops;
+    if (auto ops = from_ops_counters(kernel, rollup, question.time)) return ops;
   }
   if (auto ops = from_amd(kernel)) return ops;
-  return from_instructions(kernel, isa);
+  return from_instructions(kernel, question);
 }
 
-bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa,
-                          const KernelTime* time) {
+bool tensor_shape_unknown(const KernelSeries& kernel, const TensorQuestion& question) {
   const auto inst = instructions(kernel);
-  return inst && inst->count > 0.0 && !tensor_ops(kernel, isa, time);
+  return inst && inst->count > 0.0 && !tensor_ops(kernel, question);
+}
+
+std::optional<RateKey> tensor_peak(std::string_view metric) {
+  const auto name = parse_ops(metric, ".sum.peak_sustained");
+  if (!name || name->sparsity == "sparsity_on") return std::nullopt;
+  return RateKey{source_dtype(name->src), Pipe::Tensor};
 }
 
 bool name_says_tensor(std::string_view kernel) {

@@ -6,9 +6,10 @@
 //      source type is taken, never a total and its parts.
 //   2. AMD SQ_INSTS_VALU_MFMA_MOPS_*: units of 512 operations.
 //   3. NVIDIA instruction counts. One warp instruction is worth 512 to 8192 operations depending on
-//      its shape, so a constant is only used where the shape is known: Volta (HMMA.884.F32 steps,
-//      512), or a kernel whose name states it ("s884", "h1688", "tf32_s1688", "s16816", "i16832").
-//      Otherwise the count is left out and said to be missing.
+//      its shape, so a constant is only used where the shape is known: from the kernel's name
+//      ("s884", "h884", "h1688", "tf32_s1688", "s16816", "i16832"), or on Volta, where a step of
+//      HMMA.884.F32 is 512 (the authors' constant for every kernel). Otherwise the count is left
+//      out and said to be missing.
 // [MMA shapes of the PTX manual; NVIDIA developer forum 285256]
 #pragma once
 
@@ -34,11 +35,18 @@ struct TensorOps {
 
 /// What the kernel did on the matrix units; nothing when no usable counter is there. Counters per
 /// second or cycle (raw pages of --set roofline) need the time, which may be null.
-std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, std::string_view isa,
-                                    const KernelTime* time);
+struct TensorQuestion {
+  std::string_view isa;              ///< may be empty
+  const KernelTime* time = nullptr;  ///< may be null
+  bool always_512 = false;           ///< the authors' constant, whatever the kernel is called
+};
+std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, const TensorQuestion& question);
 
 /// True when instruction counts are there but their worth is unknown.
-bool tensor_shape_unknown(const KernelSeries& kernel, std::string_view isa, const KernelTime* time);
+bool tensor_shape_unknown(const KernelSeries& kernel, const TensorQuestion& question);
+
+/// The rate that "sm__ops_path_tensor_*.sum.peak_sustained" is the peak of; dense operations only.
+std::optional<hardware::RateKey> tensor_peak(std::string_view metric);
 
 /// True when the kernel's name says that it uses the matrix units.
 bool name_says_tensor(std::string_view kernel);

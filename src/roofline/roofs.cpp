@@ -83,6 +83,26 @@ Roofs roofs_of(const hardware::Machine& machine) {
   return roofs;
 }
 
+Roofs roofs_of(const hardware::Ceilings& ceilings) {
+  const std::string source = "measured (" + ceilings.file + ")";
+  Roofs roofs;
+  roofs.machine = ceilings.device;
+  const auto add = [&](std::string_view name, std::optional<MemoryLevel> level,
+                       BytesPerSecond bandwidth) {
+    roofs.memory.push_back(
+        {.name = std::string(name), .level = level, .bandwidth = bandwidth, .source = source});
+  };
+  for (const auto& [level, ceiling] : ceilings.bandwidth) {
+    add(name_of(level), level, ceiling.value);
+  }
+  if (ceilings.last_level) add("l3", std::nullopt, ceilings.last_level->value);
+  for (const auto& [key, ceiling] : ceilings.rate) {
+    roofs.compute.push_back({.key = key, .rate = ceiling.value, .source = source});
+  }
+  if (ceilings.launch) roofs.launch = ceilings.launch->value;
+  return roofs;
+}
+
 Roofs roofs_of(std::span<const profile::ExportRoof> roofs, std::optional<Hertz> clock) {
   Roofs result;
   for (const profile::ExportRoof& roof : roofs) {
@@ -144,7 +164,18 @@ Roofs roofs_of(std::span<const profile::MeasuredRoof> roofs,
     }
   }
   if (sweep.empty()) return result;
-  const auto summary = characterize::summarize_ert(ert_points(sweep), {});
+  // Every precision is a sweep of its own; the widest type moves the most bytes per instruction, so
+  // the levels are those of its sweep.
+  std::map<double, std::vector<profile::SweepSample>, std::greater<>> by_width;
+  for (const profile::SweepSample& sample : sweep) {
+    by_width[size_of(sample.dtype).base()].push_back(sample);
+  }
+  for (const auto& [width, samples] : by_width) {
+    result.compute.push_back({.key = {samples.front().dtype, hardware::Pipe::Vector},
+                              .rate = characterize::summarize_ert(ert_points(samples), {}).peak,
+                              .source = "measured (ERT sweep, rule of ERT 1.1.0)"});
+  }
+  const auto summary = characterize::summarize_ert(ert_points(by_width.begin()->second), {});
   for (const characterize::ErtLevel& level : summary.levels) {
     MemoryRoof roof{.name = to_lower(level.name),
                     .level = std::nullopt,
@@ -155,9 +186,6 @@ Roofs roofs_of(std::span<const profile::MeasuredRoof> roofs,
     }
     result.memory.push_back(std::move(roof));
   }
-  result.compute.push_back({.key = {DType::Fp64, hardware::Pipe::Vector},
-                            .rate = summary.peak,
-                            .source = "measured (ERT sweep, rule of ERT 1.1.0)"});
   return result;
 }
 

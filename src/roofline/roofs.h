@@ -49,6 +49,8 @@ struct Roofs {
 };
 
 Roofs roofs_of(const hardware::Machine& machine);
+/// Measured ceilings alone, of a machine that no catalogue knows.
+Roofs roofs_of(const hardware::Ceilings& ceilings);
 Roofs roofs_of(std::span<const profile::ExportRoof> roofs, std::optional<Hertz> clock);
 /// Roofs and ERT sweeps that came with the exports; sweeps are reduced by ERT's own rule.
 Roofs roofs_of(std::span<const profile::MeasuredRoof> roofs,

@@ -56,6 +56,7 @@ constexpr std::array kKernels{
     KernelName{Pattern::Chase, DType::Int32, Pipe::Vector, "chase"},
     KernelName{Pattern::Launch, DType::Int32, Pipe::Vector, "empty"},
     KernelName{Pattern::Mma, DType::Fp64, Pipe::Tensor, "mma_fp64"},
+    KernelName{Pattern::Mma, DType::Fp32, Pipe::Tensor, "mma_fp32"},
     KernelName{Pattern::Mma, DType::Tf32, Pipe::Tensor, "mma_tf32"},
     KernelName{Pattern::Mma, DType::Fp16, Pipe::Tensor, "mma_fp16"},
     KernelName{Pattern::Mma, DType::Bf16, Pipe::Tensor, "mma_bf16"},
@@ -393,8 +394,15 @@ class GpuDevice final : public Device {
 // 2 m n k of the shapes in mma_kernels.inc.
 std::optional<double> mma_flops(const std::string& vendor, int major, int minor, DType dtype) {
   if (vendor == "hip") {
-    // gfx906 calls itself 9.0 as gfx908 does; its image just has no such kernel.
-    if (major == 9 && dtype == DType::Fp16) return 2.0 * 32 * 32 * 8;
+    // gfx906, gfx908 and gfx90a all call themselves 9.0: the image of a chip without an instruction
+    // just has no such kernel. gfx942 is 9.4.
+    const bool cdna3 = major == 9 && minor >= 4;
+    if (major != 9) return std::nullopt;
+    if (dtype == DType::Fp16 || dtype == DType::Bf16) return 2.0 * 32 * 32 * 8;
+    if (dtype == DType::Fp32) return 2.0 * 32 * 32 * 2;
+    if (dtype == DType::Fp64) return 2.0 * 16 * 16 * 4;
+    if (dtype == DType::Int8) return 2.0 * 32 * 32 * (cdna3 ? 16 : 8);
+    if (dtype == DType::Fp8E4m3 && cdna3) return 2.0 * 32 * 32 * 16;
     return std::nullopt;
   }
   const bool ampere = major >= 8;

@@ -121,6 +121,89 @@ TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
   EXPECT_EQ(alone.error().message, "--compare needs two runs, the exports are 1");
 }
 
+TEST_F(Roofline, FoldersOfOneNameStayApartAndKeepTheirNotes) {
+  for (const char* run : {"A/out", "B/out"}) {
+    write(std::string(run) + "/pmc_1/t", table("gpu__time_duration.sum", "ns", {{"a", 100}}));
+    write(std::string(run) + "/pmc_2/b", table("dram__bytes.sum", "byte", {{"a", 1000}}));
+    write(std::string(run) + "/app.log", "hello\n");
+  }
+  RooflineRequest request =
+      request_for({(folder_ / "A/out").string(), (folder_ / "B/out/").string()});
+  request.compare = true;
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  EXPECT_EQ(chart->comparison->first, "A/out");
+  EXPECT_EQ(chart->comparison->second, "B/out");
+  EXPECT_TRUE(std::any_of(chart->warnings.begin(), chart->warnings.end(), [](const auto& w) {
+    return w.name == "import" && w.message.find("app.log") != std::string::npos;
+  }));
+}
+
+TEST_F(Roofline, RunsUnderTheRoofsOfAnotherGpuAreNamed) {
+  const std::string file = write("x.csv", table("gpu__time_duration.sum", "ns", {{"a", 100}}));
+  RooflineRequest request = request_for({file});  // compute capability 7.0
+  const auto other = [&](const std::string& gpu) {
+    request.gpu = gpu;
+    const auto chart = roofline(request, Catalog::embedded()).value();
+    return std::any_of(chart.warnings.begin(), chart.warnings.end(),
+                       [](const auto& w) { return w.name == "other-gpu"; });
+  };
+  EXPECT_TRUE(other("h100-sxm"));
+  EXPECT_FALSE(other("v100-pcie-32gb"));
+}
+
+TEST_F(Roofline, ProductsOfATraceWithShapesArePredicted) {
+  const auto op = [](int id, const std::string& name, const std::string& dims) {
+    return "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" + name +
+           "\",\"dur\":1,\"args\":{\"External id\":" + std::to_string(id) +
+           ",\"Input Dims\":" + dims +
+           ",\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\"]}},";
+  };
+  const auto kernel = [](int id) {
+    return "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"sm80_gemm_tn\",\"dur\":100,\"args\":{"
+           "\"External id\":" +
+           std::to_string(id) + ",\"grid\":[8,8,1],\"block\":[128,1,1]}}";
+  };
+  const std::string file =
+      write("trace.json",
+            "{\"deviceProperties\":[{\"name\":\"NVIDIA A100-SXM4-40GB\",\"computeMajor\":8,"
+            "\"computeMinor\":0}],\"traceEvents\":[" +
+                op(1, "aten::addmm", "[[1024],[512,256],[256,1024]]") +
+                op(2, "aten::bmm", "[[4,64,32],[4,32,128]]") + kernel(1) + "," + kernel(2) + "]}");
+  RooflineRequest request = request_for({file});
+  request.predict = true;
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  const auto& predicted = chart->points.at(0).predicted;
+  ASSERT_TRUE(predicted);
+  EXPECT_EQ(predicted->match, "shapes of the trace");
+  // Both launches: 2 (512 1024 256 + 4 64 128 32)
+  EXPECT_DOUBLE_EQ(predicted->flops.base(), 2.0 * (512 * 1024 * 256 + 4 * 64 * 128 * 32));
+}
+
+TEST_F(Roofline, CeilingsOfAProcessorAreItsRoofsAndNobodyElses) {
+  const std::string machine = write(
+      "m.json",
+      "{\"schema\":1,\"kind\":\"machine\",\"device\":\"CPU X\",\"tool\":\"t\","
+      "\"date\":\"2026-11-16\",\"environment\":{\"backend\":\"cpu\"},\"bandwidth\":"
+      "{\"dram\":\"50 GB/s\",\"last_level\":\"200 GB/s\"},\"rate\":{\"fp64\":\"100 GFLOP/s\"}}");
+  const std::string likwid = write(
+      "l.csv",
+      "TABLE,Region triad,Group 1 Metric,MEM_DP,3,,\nMetric,HWThread 0,HWThread 1,\n"
+      "Runtime (RDTSC) [s],1.0,1.0,\nDP [MFLOP/s],10,30,\nMemory data volume [GBytes],4,0,\n");
+  RooflineRequest request = request_for({likwid});
+  request.machine = machine;
+  const auto chart = roofline(request, Catalog::embedded());
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  EXPECT_DOUBLE_EQ(chart->roofs.bandwidth(hardware::MemoryLevel::Dram)->base(), 50e9);
+  EXPECT_EQ(chart->roofs.provenance(), "measured");
+  EXPECT_EQ(chart->roofs.machine, "CPU X");
+  request.gpu = "h100-sxm";
+  const auto refused = roofline(request, Catalog::embedded());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("those of a processor (CPU X)"), std::string::npos);
+}
+
 TEST_F(Roofline, RoofsFromTheExportItself) {
   // dram: 100 byte/cycle at 1 GHz = 100 GB/s; fp32: 2 * 64 per cycle at 1 GHz = 128 GFLOP/s
   const std::string file =

@@ -229,6 +229,17 @@ TEST_F(GpuTest, SaysWhatIsMissing) {
             "the driver does not accept the kernels");
 }
 
+TEST(GpuKernels, ProductsOfAmdCountByGeneration) {
+  // MFMA shapes of tests/hip/check_kernels.py, 2 m n k
+  EXPECT_EQ(mma_flops("hip", 9, 0, DType::Int8), 2.0 * 32 * 32 * 8);
+  EXPECT_EQ(mma_flops("hip", 9, 4, DType::Int8), 2.0 * 32 * 32 * 16);
+  EXPECT_EQ(mma_flops("hip", 9, 0, DType::Fp64), 2.0 * 16 * 16 * 4);
+  EXPECT_EQ(mma_flops("hip", 9, 4, DType::Fp8E4m3), 2.0 * 32 * 32 * 16);
+  EXPECT_FALSE(mma_flops("hip", 9, 0, DType::Fp8E4m3));
+  EXPECT_FALSE(mma_flops("hip", 10, 3, DType::Fp16)) << "RDNA has no MFMA";
+  EXPECT_FALSE(mma_flops("cuda", 9, 0, DType::Fp32)) << "TF32 is not FP32";
+}
+
 /// The text of one kernel in the PTX.
 std::string_view ptx_of(std::string_view kernel) {
   const std::string_view ptx = cuda_ptx();

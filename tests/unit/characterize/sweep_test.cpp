@@ -33,6 +33,7 @@ class SweepTest : public ::testing::Test {
     EXPECT_TRUE(plan.has_value());
     plan->warm_up = Seconds{};  // the fake device needs none, and a test should be fast
     plan->second_look = Seconds{};
+    plan->limit.reset();  // of real time, which has nothing to do with the fake device's
     return *plan;
   }
 
@@ -70,6 +71,17 @@ TEST_F(SweepTest, NoiseThatSlowsDownDoesNotLowerTheEstimateMuch) {
     EXPECT_NEAR(bandwidth(s).base(), 400e9, 400e9 * 0.02);
     EXPECT_GT(s.time.spread_fraction, 0.02);
   }
+}
+
+TEST_F(SweepTest, GetsShorterWhenTheTimeIsUp) {
+  FakeDevice device;
+  Plan plan = quick_plan(device);
+  plan.stopping.target_error = 1e-9;  // never reached
+  plan.limit = Seconds{};
+  const auto result = run_sweep(device, plan, {});
+  ASSERT_TRUE(result.has_value());
+  ASSERT_EQ(result->samples.size(), plan.cases.size()) << "every case is measured all the same";
+  for (const Sample& s : result->samples) EXPECT_LE(s.time.repetitions, 5);
 }
 
 TEST_F(SweepTest, StopsAndResumesWhereItWas) {

@@ -76,6 +76,61 @@ TEST(NcuLong, NotAvailableIsMissingNotZero) {
   EXPECT_FALSE(run->kernels[0].zero_ai());
 }
 
+TEST(NcuLong, RatiosAreOverLaunchesThatHaveAllCounters) {
+  // Four launches of 100 bytes in 10 ns, but the time of the second and the bytes of the last two
+  // are n/a.
+  std::string text = kLong;
+  const char* const times[] = {"10", "n/a", "10", "10"};
+  const char* const bytes[] = {"100", "100", "n/a", "n/a"};
+  for (int i = 0; i < 4; ++i) {
+    text += row(i, "k", "gpu__time_duration.sum", "ns", times[i]) +
+            row(i, "k", "dram__bytes.sum", "byte", bytes[i]) +
+            row(i, "k", "lts__t_bytes.sum", "byte", "n/a");
+  }
+  const auto run = evaluate(import(text), {});
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->kernels[0].launches, 1);
+  EXPECT_DOUBLE_EQ(run->kernels[0].time->base(), 10e-9);
+  EXPECT_DOUBLE_EQ(run->kernels[0].bytes[2]->base(), 100.0);
+  EXPECT_FALSE(run->kernels[0].bytes[1]) << "n/a everywhere is not measured";
+  bool said = false;
+  for (const Warning& warning : run->warnings) said |= warning.name == "not-available-launches";
+  EXPECT_TRUE(said);
+}
+
+TEST(NcuLong, TwoPassesShareTheirTimeAndMoreLaunchesDoNot) {
+  const auto launch = [](int id, const std::string& counter) {
+    return row(id, "k", "gpu__time_duration.sum", "ns", "10") +
+           row(id, "k", counter, "byte", "100");
+  };
+  const std::string first = kLong + launch(0, "dram__bytes.sum") + launch(1, "dram__bytes.sum");
+  const std::string second = kLong + launch(0, "lts__t_bytes.sum") + launch(1, "lts__t_bytes.sum");
+  EXPECT_GT(affinity(import(first), import(second)), 0.9);
+  for (const RawProfile& passes : {import(first + second), merge(import(first), import(second))}) {
+    EXPECT_EQ(passes.kernels.at(0).launches(), 2);
+    EXPECT_EQ(passes.kernels[0].launch_list.size(), 2U);
+    EXPECT_DOUBLE_EQ(sum(passes, 0, "gpu__time_duration.sum"), 20e-9);
+    EXPECT_DOUBLE_EQ(sum(passes, 0, "lts__t_bytes.sum"), 200.0);
+  }
+  EXPECT_EQ(affinity(import(first), import(first)), 0.0);
+  const RawProfile longer = import(first + first);
+  EXPECT_EQ(longer.kernels.at(0).launches(), 4);
+  EXPECT_EQ(longer.kernels[0].rows, 4);
+  ASSERT_EQ(longer.kernels[0].launch_list.size(), 4U);
+  EXPECT_EQ(longer.kernels[0].launch_list[3].ordinal, 3);
+  EXPECT_EQ(longer.files.size(), 1U);
+}
+
+TEST(NcuLong, SaysWhenNothingDecidesTheDecimalMark) {
+  const RawProfile guessed = import(kLong + row(0, "k", "dram__bytes.sum", "byte", "30.000"));
+  EXPECT_DOUBLE_EQ(sum(guessed, 0, "dram__bytes.sum"), 30.0);
+  ASSERT_EQ(guessed.notes.size(), 1U);
+  EXPECT_NE(guessed.notes[0].find("30.000 means 30 or 30000"), std::string::npos);
+  EXPECT_TRUE(import(kLong + row(0, "k", "dram__bytes.sum", "byte", "30.000") +
+                     row(1, "k", "dram__bytes.sum", "byte", "1.5"))
+                  .notes.empty());
+}
+
 TEST(NcuLong, SemicolonsUtf16AndAppendedFiles) {
   std::string text = kLong + row(0, "k", "dram__bytes.sum", "byte", "10") + kLong +
                      row(0, "k", "lts__t_bytes.sum", "byte", "20");
@@ -123,6 +178,29 @@ TEST(NcuSummary, AverageTimesInvocations) {
       "profiler metrics\",\"dram__bytes.sum\",\"byte\",\"1,000.00\",\"3,000.00\",\"2,000.50\"\n");
   EXPECT_EQ(p.kernels.at(0).launches(), 100);
   EXPECT_DOUBLE_EQ(sum(p, 0, "dram__bytes.sum"), 200050.0);
+}
+
+TEST(NcuSummary, PerGpuAndAsText) {
+  const RawProfile gpu = import(
+      "\"Process ID\",\"Process Name\",\"Host Name\",\"Device\",\"CC\",\"Invocations\","
+      "\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Minimum\",\"Maximum\",\"Average\"\n"
+      "\"1\",\"a\",\"h\",\"0\",\"9.0\",\"10\",\"Command line profiler metrics\","
+      "\"dram__bytes.sum\",\"byte\",\"5\",\"9\",\"7\"\n");
+  EXPECT_EQ(gpu.kernels.at(0).name, "all kernels");
+  EXPECT_DOUBLE_EQ(sum(gpu, 0, "dram__bytes.sum"), 70.0);
+  const RawProfile text = import(
+      "==PROF== Connected\n"
+      "  saxpy(int, float *) (256, 1, 1)x(4096, 1, 1), Device 0, CC 9.0, Invocations 10\n"
+      "    Section: Command line profiler metrics\n"
+      "    ----------------------- ----------- ------- ------- -------\n"
+      "    Metric Name             Metric Unit Minimum Maximum Average\n"
+      "    ----------------------- ----------- ------- ------- -------\n"
+      "    dram__bytes.sum               Mbyte   12.00   13.00   12.58\n"
+      "    ----------------------- ----------- ------- ------- -------\n");
+  EXPECT_EQ(text.kernels.at(0).name, "saxpy(int, float *)");
+  EXPECT_EQ(text.kernels[0].launches(), 10);
+  EXPECT_EQ(text.device.isa, "9.0");
+  EXPECT_NEAR(sum(text, 0, "dram__bytes.sum"), 125.8e6, 1e-3);
 }
 
 TEST(NcuWide, UnitsRowBelowTheNames) {
@@ -189,6 +267,56 @@ TEST(Tensor, InstructionsAreWorthWhatTheirShapeIs) {
   EXPECT_DOUBLE_EQ(flops("ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_nn")->base(), 40960.0);
   EXPECT_DOUBLE_EQ(flops("ampere_h1688gemm_128x128_nn")->base(), 20480.0);
   EXPECT_FALSE(flops("my_own_kernel")) << "compute capability 8.0, shape unknown";
+}
+
+TEST(Tensor, TheNameDecidesBeforeAnyConstant) {
+  const auto flops = [](const std::string& kernel, const EvaluateOptions& options) {
+    const auto run =
+        evaluate(import("\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\","
+                        "\"Metric Unit\",\"Metric Value\"\n\"0\",\"1\",\"" +
+                        kernel + "\",\"sm__inst_executed_pipe_tensor.sum\",\"inst\",\"10\"\n"),
+                 options);
+    EXPECT_TRUE(run);
+    return run->kernels.at(0).flops.value_or(Flops{}).base();
+  };
+  // No compute capability: the kernel's name states the instruction, or Volta is assumed.
+  EXPECT_DOUBLE_EQ(flops("ampere_fp16_s16816gemm_fp16_128x128_nn", {}), 40960.0);
+  EXPECT_DOUBLE_EQ(flops("own_kernel", {}), 5120.0);
+  EvaluateOptions volta;
+  volta.isa = "7.0";
+  EXPECT_DOUBLE_EQ(flops("volta_fp16_s884gemm_fp16_128x128_nn", volta), 5120.0);
+  EXPECT_DOUBLE_EQ(flops("volta_h884gemm_128x128_nn", volta), 10240.0);
+  volta.tensor_512 = true;  // the authors' constant
+  EXPECT_DOUBLE_EQ(flops("volta_h884gemm_128x128_nn", volta), 5120.0);
+}
+
+TEST(Tensor, PeaksOfEverySourceTypeAreRoofs) {
+  const auto peak = [](const std::string& name, const std::string& value) {
+    return row(0, "k", "sm__ops_path_tensor_src_" + name + ".sum.peak_sustained", "1/cycle", value);
+  };
+  const auto run = evaluate(
+      import(kLong + row(0, "k", "sm__cycles_elapsed.avg.per_second", "Ghz", "1") +
+             peak("fp8_dst_fp32_sparsity_off", "1000") + peak("fp8_dst_fp32_sparsity_on", "9000") +
+             peak("int8", "2000") + peak("fp64", "64")),
+      {});
+  ASSERT_TRUE(run);
+  std::map<hardware::RateKey, double> roofs;
+  for (const ExportRoof& roof : run->export_roofs) roofs[roof.rate.value()] = roof.value;
+  using hardware::Pipe;
+  EXPECT_DOUBLE_EQ((roofs[{DType::Fp8E4m3, Pipe::Tensor}]), 1e12) << "dense";
+  EXPECT_DOUBLE_EQ((roofs[{DType::Int8, Pipe::Tensor}]), 2e12);
+  EXPECT_DOUBLE_EQ((roofs[{DType::Fp64, Pipe::Tensor}]), 64e9);
+}
+
+TEST(ZeroFlops, AreBelievedWhenEveryPrecisionWasCounted) {
+  const auto inst = [](const std::string& op) {
+    return row(0, "k", "sm__sass_thread_inst_executed_op_" + op + "_pred_on.sum", "inst", "0");
+  };
+  std::string text = kLong + row(0, "k", "dram__bytes.sum", "byte", "10");
+  for (const char* op : {"fadd", "fmul", "ffma"}) text += inst(op);
+  EXPECT_FALSE(evaluate(import(text), {})->kernels.at(0).flops) << "FP16 work is not excluded";
+  for (const char* op : {"hadd", "hmul", "hfma", "dadd", "dmul", "dfma"}) text += inst(op);
+  EXPECT_TRUE(evaluate(import(text), {})->kernels.at(0).zero_ai());
 }
 
 TEST(NcuWide, WithoutARowOfUnitsBaseUnitsAreAssumedAndSaid) {
@@ -265,6 +393,13 @@ TEST(NcuErrors, SayWhereAndWhat) {
   EXPECT_EQ(failure("==PROF== Connected to process 7\n==PROF== Disconnected\n"),
             "error: x.csv: there is no table of kernels in this file\n"
             "hint: export with: ncu --csv --page raw --print-units base -i FILE.ncu-rep\n");
+  EXPECT_EQ(
+      failure("==PROF== Connected to process 7\n==ERROR== ERR_NVGPUCTRPERM - The user does not "
+              "have permission\n==WARNING== No kernels were profiled.\n"),
+      "error: x.csv: the profiler measured nothing: ERR_NVGPUCTRPERM - The user does not have "
+      "permission\n"
+      "hint: run ncu as root, or load the driver with "
+      "NVreg_RestrictProfilingToAdminUsers=0\n");
   EXPECT_EQ(failure("  \n"), "error: x.csv: the file is empty\n");
   EXPECT_NE(failure("hello world\n").find("this is not a profiler export that is known here"),
             std::string::npos);

@@ -113,6 +113,22 @@ TEST(Nvprof, IndentedText) {
   EXPECT_DOUBLE_EQ(p.kernels[0].find("flop_count_sp")->sum(), 80.0);
 }
 
+TEST(Nvprof, PrintedSummary) {
+  const RawProfile p = import(
+      "==7== NVPROF is profiling process 7, command: ./a\n"
+      "==7== Profiling result:\n"
+      "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n"
+      " GPU activities:   60.00%  12.000ms         4  3.0000ms  2.9000ms  3.1000ms  saxpy(int, "
+      "float*)\n"
+      "                   40.00%  8.0000ms         2  4.0000ms  4.0000ms  4.0000ms  [CUDA memcpy "
+      "HtoD]\n"
+      "      API calls:  100.00%  200.00ms         2  100.00ms  1.0000us  199.00ms  cudaMalloc\n");
+  ASSERT_EQ(p.kernels.size(), 1U);
+  EXPECT_EQ(p.kernels[0].name, "saxpy(int, float*)");
+  EXPECT_EQ(p.kernels[0].launches(), 4);
+  EXPECT_NEAR(p.kernels[0].find("trace_duration")->sum(), 12e-3, 1e-12);
+}
+
 TEST(Rocprof, WideTableWithAmdFormulas) {
   const RawProfile p = import(
       "Dispatch_ID,Kernel_Name,GPU_ID,Grid_Size,Workgroup_Size,SQ_INSTS_VALU_ADD_F32,"
@@ -271,6 +287,26 @@ TEST(MachineFiles, BenchTableSysinfoPeaksAndErt) {
       "\"gflops\":{\"data\":[[\"FP32 GFLOPs\",288.33]]}}}");
   ASSERT_EQ(json.roofs.size(), 3U);
   EXPECT_EQ(json.roofs[2].rate->dtype, DType::Fp32);
+  const RawProfile ours = import(
+      "{\"empirical\":{\"gbytes\":{\"data\":[]},\"gflops\":{\"data\":[[\"INT8 GFLOPs\",377.1],"
+      "[\"FP16 TC GFLOPs\",900],[\"odd GFLOPs\",1]]}}}");
+  EXPECT_EQ(ours.roofs.at(0).rate->dtype, DType::Int8);
+  EXPECT_EQ(ours.roofs[1].rate->pipe, hardware::Pipe::Tensor);
+  EXPECT_FALSE(ours.roofs[2].rate) << "an unknown precision is nobody's roof";
+  const RawProfile agents = import(
+      "\"Node_Id\",\"Agent_Type\",\"Cu_Count\",\"Name\",\"Product_Name\"\n"
+      "0,\"CPU\",0,\"AMD EPYC\",\"AMD EPYC\"\n4,\"GPU\",304,\"gfx942\",\"AMD Instinct MI300X\"\n"
+      "5,\"GPU\",304,\"gfx942\",\"AMD Instinct MI300X\"\n");
+  EXPECT_EQ(agents.device.name, "AMD Instinct MI300X");
+  EXPECT_EQ(agents.device.isa, "gfx942");
+}
+
+TEST(MachineFiles, EveryPrecisionOfAnErtFileIsASweepOfItsOwn) {
+  const RawProfile p =
+      import("fp16\n  1024  1  1.0  2000  28000\nfp64\n  1024  1  1.0  2000  7000\n");
+  ASSERT_EQ(p.sweep.size(), 2U);
+  EXPECT_EQ(p.sweep[0].dtype, DType::Fp16);
+  EXPECT_EQ(p.sweep[1].dtype, DType::Fp64);
 }
 
 TEST(MachineFiles, TablesHaveOneDelimiter) {
