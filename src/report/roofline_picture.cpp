@@ -82,8 +82,8 @@ std::string remark(const Point& point, bool drawn) {
   }
   if (drawn) return text;
   if (!text.empty()) text += "; ";
-  if (record.zero_ai()) return text + "no FLOPs, not in the chart";
-  return text + (record.flops ? "not in the chart" : "FLOPs unknown, not in the chart");
+  if (!record.flops || !record.flops_complete) return text + "FLOPs unknown, not in the chart";
+  return text + (record.zero_ai() ? "no FLOPs, not in the chart" : "not in the chart");
 }
 
 std::string list_row(const Chart& chart, std::size_t i, double y, bool drawn) {

@@ -182,6 +182,10 @@ TEST(RooflineSvg, LowerBoundsHaveArrows) {
   EXPECT_EQ(count_of(svg, arrow), 4U);  // one per level, one in the legend
   EXPECT_THAT(svg, HasSubstr("&gt;=20.0 % of fp32"));
   EXPECT_THAT(svg, HasSubstr("&gt;= FLOP counters of 1 kernels are missing"));
+  incomplete.points[1].record.flops_complete = false;  // zero of the FLOPs that were counted
+  EXPECT_THAT(roofline_to_svg(incomplete),
+              HasSubstr("&gt;=10.0 % of DRAM; FLOPs unknown, not in the chart"));
+  incomplete.points[1].record.flops_complete = true;
   // At the needed time of the kernel, and in the legend.
   EXPECT_EQ(count_of(roofline_times_to_svg(incomplete), arrow), 2U);
 }
