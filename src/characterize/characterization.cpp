@@ -7,6 +7,7 @@
 #include <array>
 
 #include "characterize/ert_rule.h"
+#include "core/operations.h"
 #include "core/text.h"
 
 namespace rooftile::characterize {
@@ -161,9 +162,10 @@ void warn_about_rates(Characterization& out) {
     const auto limit = out.device.flop_limit.find(key);
     if (limit == out.device.flop_limit.end()) continue;
     if (rate.value > limit->second * clock * 1.02) {
-      out.warnings.push_back(fmt::format(
-          "{} came out at {}, above the {} that the units can do at {:.2f} GHz", name_of(key.dtype),
-          format_rate(rate.value), format_rate(limit->second * clock), clock.base() * 1e-9));
+      out.warnings.push_back(
+          fmt::format("{} came out at {}, above the {} that the units can do at {:.2f} GHz",
+                      name_of(key.dtype), format_rate(rate.value, key.dtype, 3),
+                      format_rate(limit->second * clock, key.dtype, 3), clock.base() * 1e-9));
     }
   }
 }
@@ -302,7 +304,7 @@ std::string to_text(const Characterization& result) {
     out += fmt::format("{:<14} {:>14} {:>12}\n",
                        fmt::format("{}{}", name_of(key.dtype),
                                    key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""),
-                       format_rate(rate.value), share);
+                       format_rate(rate.value, key.dtype, 3), share);
   }
   if (!result.latencies.empty()) out += "\nlatency of a dependent load\n";
   for (const Plateau& p : result.latencies) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "core/operations.h"
 #include "core/text.h"
 #include "report/table.h"
 
@@ -185,6 +186,9 @@ std::string rate_table(const Machine& machine, int width) {
     table.add(std::move(cells));
   }
   std::string text = table.render(width, 2);
+  for (const auto& [key, peak] : gpu.peak) {
+    if (is_integer(key.dtype)) text += fmt::format("  {} counts OP, not FLOP\n", name_of(key));
+  }
   for (const auto& [key, rate] : gpu.peak_fp16_accumulate) {
     text += fmt::format("  {} with FP16 accumulation: {} TFLOP/s\n", name_of(key),
                         number(rate.base() / 1e12));

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/operations.h"
 #include "core/text.h"
 #include "report/svg.h"
 
@@ -40,17 +41,19 @@ std::vector<Ceiling> level_ceilings(const hardware::Ceilings& ceilings) {
   for (const auto& [level, value] : ceilings.bandwidth) {
     std::string name(name_of(level));
     for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-    levels.push_back({.name = name, .value = value.value.base()});
+    levels.push_back({.name = name, .value = value.value.base(), .dtype = {}});
   }
   if (ceilings.last_level) {
-    levels.push_back({.name = "last level", .value = ceilings.last_level->value.base()});
+    levels.push_back(
+        {.name = "last level", .value = ceilings.last_level->value.base(), .dtype = {}});
   }
-  if (ceilings.shared) levels.push_back({.name = "shared", .value = ceilings.shared->value.base()});
+  if (ceilings.shared)
+    levels.push_back({.name = "shared", .value = ceilings.shared->value.base(), .dtype = {}});
   return levels;
 }
 
 struct Panel {
-  std::string heading, x_title, y_title, unit;
+  std::string heading, x_title, y_title;
   const std::vector<MeasuredCurve>* curves = nullptr;
   const std::vector<Ceiling>* ceilings = nullptr;
   bool binary_x = false;
@@ -102,12 +105,12 @@ std::string panel_svg(const Panel& panel, double top) {
   std::vector<FlatLabel> labels;
   for (const Ceiling& ceiling : *panel.ceilings) {
     ys.include(ceiling.value / kGiga);
-    labels.push_back(
-        {.value = ceiling.value / kGiga,
-         .text = fmt::format("{} {}", ceiling.name,
-                             panel.unit == "B/s"
-                                 ? format_rate(BytesPerSecond::from_base(ceiling.value))
-                                 : format_rate(FlopsPerSecond::from_base(ceiling.value)))});
+    labels.push_back({.value = ceiling.value / kGiga,
+                      .text = fmt::format(
+                          "{} {}", ceiling.name,
+                          ceiling.dtype ? format_rate(FlopsPerSecond::from_base(ceiling.value),
+                                                      *ceiling.dtype, 3)
+                                        : format_rate(BytesPerSecond::from_base(ceiling.value)))});
   }
   const PlotFrame frame{.x = xs.axis(kLeft, kRight),
                         .y = ys.axis(top + kHeight, top),
@@ -144,7 +147,10 @@ ordered_json curves_json(const std::vector<MeasuredCurve>& curves) {
 ordered_json ceilings_json(const std::vector<Ceiling>& ceilings) {
   ordered_json json = ordered_json::array();
   for (const Ceiling& ceiling : ceilings) {
-    json.push_back({{"name", ceiling.name}, {"value", ceiling.value}});
+    json.push_back({{"name", ceiling.name},
+                    {"value", ceiling.value},
+                    {"unit", ceiling.dtype ? fmt::format("{}/s", operation_name(*ceiling.dtype))
+                                           : std::string("B/s")}});
   }
   return json;
 }
@@ -179,7 +185,8 @@ MachineCurves machine_curves(std::span<const Sample> samples, const hardware::Ce
   machine.subtitle = fmt::format("{}, {}", ceilings->tool, ceilings->date);
   machine.levels = level_ceilings(*ceilings);
   for (const auto& [key, value] : ceilings->rate) {
-    machine.peaks.push_back({.name = name_of(key), .value = value.value.base()});
+    machine.peaks.push_back(
+        {.name = name_of(key), .value = value.value.base(), .dtype = key.dtype});
   }
   machine.notes = ceilings->notes;
   return machine;
@@ -197,7 +204,6 @@ std::string machine_curves_to_svg(const MachineCurves& machine) {
   svg += panel_svg({.heading = "Bandwidth against working set",
                     .x_title = "working set of all threads",
                     .y_title = "GB/s",
-                    .unit = "B/s",
                     .curves = &machine.bandwidth,
                     .ceilings = &machine.levels,
                     .binary_x = true},
@@ -206,7 +212,6 @@ std::string machine_curves_to_svg(const MachineCurves& machine) {
     svg += panel_svg({.heading = "FLOP/s against intensity",
                       .x_title = "arithmetic intensity, FLOP/byte",
                       .y_title = "GFLOP/s",
-                      .unit = "FLOP/s",
                       .curves = &machine.rate,
                       .ceilings = &machine.peaks},
                      kFirst + kStep);

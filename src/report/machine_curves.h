@@ -22,8 +22,9 @@ struct MeasuredCurve {
 };
 
 struct Ceiling {
-  std::string name;  ///< "L1", "fp64"
-  double value = 0;  ///< byte/s or FLOP/s
+  std::string name;            ///< "L1", "fp64"
+  double value = 0;            ///< byte/s, FLOP/s or OP/s
+  std::optional<DType> dtype;  ///< of the arithmetic; absent: a bandwidth
 };
 
 struct MachineCurves {

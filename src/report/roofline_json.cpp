@@ -140,6 +140,7 @@ ordered_json total_json(const Chart& chart, const roofline::Total& total) {
       {"launches", total.launches},
       {"time_ms", total.timed ? ordered_json(to_ms(total.time)) : ordered_json(nullptr)},
       {"flops", number(total.flops)},
+      {"flops_complete", total.flops_complete},
       {"tensor_flops", number(total.tensor_flops)},
       {"tensor_time_ms", to_ms(total.tensor_time)},
       {"bytes", levels_json(total.bytes)}};

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "report/roofline_view.h"
+#include "report/roofline_words.h"
 
 namespace rooftile::report {
 
@@ -122,7 +123,8 @@ std::string roofline_plot(const Chart& chart, int width) {
       }
     }
   }
-  std::string text = "  GFLOP/s   1 = L1, 2 = L2, D = DRAM; one kernel per height\n";
+  std::string text = fmt::format("  G{}/s   1 = L1, 2 = L2, D = DRAM; one kernel per height\n",
+                                 operations_of(chart));
   const double decades = std::log10(y.high / y.low);
   int labelled = -1;
   for (int row = 0; row < kRows; ++row) {
@@ -138,7 +140,7 @@ std::string roofline_plot(const Chart& chart, int width) {
   }
   text += fmt::format("{:>7} +{}\n", "", std::string(static_cast<std::size_t>(columns), '-'));
   const std::string left = fmt::format("{:g}", x.low),
-                    right = fmt::format("{:g} FLOP/byte", x.high);
+                    right = fmt::format("{:g} {}/byte", x.high, operations_of(chart));
   text +=
       fmt::format("{:>7}  {}{:>{}}\n", "", left, right, columns - static_cast<int>(left.size()));
   return text;

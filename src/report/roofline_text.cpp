@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "core/operations.h"
 #include "core/text.h"
 #include "report/roofline_view.h"
+#include "report/roofline_words.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -15,6 +19,7 @@ using hardware::MemoryLevel;
 using roofline::Chart;
 using roofline::Point;
 
+constexpr std::size_t kLongestLabel = 16;  ///< of a run, as the title of a column
 constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 
 std::string intensity_text(const std::optional<FlopsPerByte>& value) {
@@ -24,9 +29,6 @@ std::string intensity_text(const std::optional<FlopsPerByte>& value) {
 }
 std::string time_text(const std::optional<Seconds>& time) {
   return time ? format_ms(to_ms(*time)) : "-";
-}
-std::string percent(double fraction) {
-  return fmt::format("{:.1f}%", fraction * 100);
 }
 
 std::string roofs_text(const Chart& chart, int width) {
@@ -39,7 +41,8 @@ std::string roofs_text(const Chart& chart, int width) {
     first = false;
   }
   for (const roofline::ComputeRoof& roof : chart.roofs.compute) {
-    text += fmt::format("{}{} {}", first ? "" : ", ", name_of(roof.key), format_rate(roof.rate));
+    text += fmt::format("{}{} {}", first ? "" : ", ", name_of(roof.key),
+                        format_rate(roof.rate, roof.key.dtype, 3));
     first = false;
   }
   return wrapped(text, width, 0, 2) + "\n";
@@ -49,64 +52,100 @@ std::string total_text(const Chart& chart) {
   const roofline::Total& total = chart.total;
   std::string text = fmt::format("{} kernels, {} launches", total.kernels, total.launches);
   if (total.timed) text += ", " + format_ms(to_ms(total.time));
-  if (total.flops) text += ", " + format_flops(*total.flops, 4);
+  const std::string_view bound = at_least(total.flops_complete);
+  if (total.flops) {
+    text += fmt::format(", {}{}", bound, operations_text(*total.flops, operations_of(chart), 4));
+  }
   if (const auto rate = total.rate()) {
     const double value = chart_gflops(chart, *rate);
-    text += fmt::format(fmt::runtime(value >= 1e3 ? ", {:.0f} {}" : ", {:.4g} {}"), value,
-                        chart.binary_units ? "GiFLOP/s" : "GFLOP/s");
+    text += fmt::format(fmt::runtime(value >= 1e3 ? ", {}{:.0f} {}" : ", {}{:.4g} {}"), bound,
+                        value, rate_unit(chart));
   }
   text += "\n";
   std::string levels;
   for (const MemoryLevel level : kLevels) {
     if (const auto intensity = total.intensity(level)) {
-      levels +=
-          fmt::format("{}{} {:.4g}", levels.empty() ? "" : ", ", name_of(level), intensity->base());
+      levels += fmt::format("{}{} {}{:.4g}", levels.empty() ? "" : ", ", name_of(level), bound,
+                            intensity->base());
     }
   }
-  if (!levels.empty()) text += "intensity FLOP/byte: " + levels + "\n";
-  const roofline::Census& zero = total.zero_ai;
-  text +=
-      fmt::format("zero-AI: {} kernels, {} launches ({} of launches, {} of time)\n", zero.kernels,
-                  zero.launches, percent(zero.launch_fraction), percent(zero.time_fraction));
-  return text;
+  if (!levels.empty()) {
+    text += fmt::format("intensity {}/byte: {}\n", operations_of(chart), levels);
+  }
+  return text + census_text(total.zero_ai) + "\n";
 }
 
 /// "72.8/74.8/181": one number per level, "-" where it was not measured.
 std::string intensities(const Point& point) {
-  if (point.record.zero_ai()) return "zero";
-  return fmt::format("{}/{}/{}", intensity_text(point.intensity[0]),
-                     intensity_text(point.intensity[1]), intensity_text(point.intensity[2]));
+  if (point.record.zero_ai() && point.record.flops_complete) return "zero";
+  std::string text, bound(at_least(point.record.flops_complete));
+  for (const auto& intensity : point.intensity) {
+    if (&intensity != point.intensity.data()) text += "/";
+    if (intensity) text += std::exchange(bound, "");  // the first number says it for all
+    text += intensity_text(intensity);
+  }
+  return text;
+}
+
+/// Kernels of several runs say of which one they are; launches and shares, which the tables of runs
+/// and differences give too, make room for it.
+std::vector<Column> with_phase(const Chart& chart, std::vector<Column> columns) {
+  if (chart.phases.size() < 2) return columns;
+  for (Column& column : columns) {
+    column.optional = column.title == "launches" || column.title == "share";
+  }
+  columns.insert(columns.begin() + 1, {"phase", Align::Left, true});
+  return columns;
+}
+std::vector<std::string> with_phase(const Chart& chart, const Point& point,
+                                    std::vector<std::string> cells) {
+  if (chart.phases.size() > 1) cells.insert(cells.begin() + 1, shorten(point.phase, kLongestLabel));
+  return cells;
+}
+
+std::string at_least_text(const Chart& chart, const TextOptions& options) {
+  const std::string note = at_least_note(chart);
+  return note.empty() ? "" : wrapped(note, options.width, 0, 3);
 }
 
 std::string kernels_text(const Chart& chart, const TextOptions& options) {
-  Table table({{"kernel", Align::Left, true},
-               {"launches", Align::Right, false},
-               {"time", Align::Right, false},
-               {"share", Align::Right, false},
-               {"AI L1/L2/DRAM", Align::Right, false},
-               {chart.binary_units ? "GiFLOP/s" : "GFLOP/s", Align::Right, false},
-               {"limiter", Align::Left, false},
-               {"of roof", Align::Right, false}});
+  Table table(with_phase(chart, {{"kernel", Align::Left, true},
+                                 {"launches", Align::Right, false},
+                                 {"time", Align::Right, false},
+                                 {"share", Align::Right, false},
+                                 {"AI L1/L2/DRAM", Align::Right, false},
+                                 {rate_unit(chart), Align::Right, false},
+                                 {"limiter", Align::Left, false},
+                                 {"of roof", Align::Right, false}}));
   const auto shown = std::min<std::size_t>(chart.points.size(),
                                            static_cast<std::size_t>(std::max(options.top, 1)));
   for (std::size_t i = 0; i < shown; ++i) {
     const Point& point = chart.points[i];
     const std::string limiter =
         point.limiter == "compute" ? point.terms.compute_roof : point.limiter;
-    table.add({point.short_name, std::to_string(point.record.launches),
-               time_text(point.record.time), percent(point.time_fraction), intensities(point),
-               point.rate ? fmt::format("{:.0f}", chart_gflops(chart, *point.rate)) : "-",
-               limiter.empty() ? "-" : limiter,
-               point.fraction_of_roof ? percent(*point.fraction_of_roof) : "-"});
+    const std::string_view bound = at_least(point.record.flops_complete);
+    table.add(with_phase(
+        chart, point,
+        {point.short_name, std::to_string(point.record.launches), time_text(point.record.time),
+         percent_text(point.time_fraction), intensities(point),
+         point.rate ? fmt::format("{}{:.0f}", bound, chart_gflops(chart, *point.rate)) : "-",
+         limiter.empty() ? "-" : limiter,
+         point.fraction_of_roof ? fmt::format("{}{}", bound, percent_text(*point.fraction_of_roof))
+                                : "-"}));
   }
   std::string text = table.render(options.width, 0);
+  if (const auto left_out = table.left_out(options.width, 0); !left_out.empty()) {
+    text += dim(fmt::format("no room for: {}; a wider terminal or --format csv shows them\n",
+                            fmt::join(left_out, ", ")),
+                options.color);
+  }
   if (shown < chart.points.size()) {
     double rest = 0.0;
     for (std::size_t i = shown; i < chart.points.size(); ++i) rest += chart.points[i].time_fraction;
     text += fmt::format("and {} more kernels ({} of the time); --top shows more\n",
-                        chart.points.size() - shown, percent(rest));
+                        chart.points.size() - shown, percent_text(rest));
   }
-  return text + "\n";
+  return text + at_least_text(chart, options) + "\n";
 }
 
 /// Times and DRAM bytes of the kernels whose shapes are known, beside the measured ones.
@@ -143,18 +182,21 @@ std::string phases_text(const Chart& chart, const TextOptions& options) {
                {"zero-AI", Align::Right, false},
                {"of time", Align::Right, false},
                {"tensor", Align::Right, false},
-               {"FLOP", Align::Right, false},
+               {std::string(operations_of(chart)), Align::Right, false},
                {"AI DRAM", Align::Right, false}});
   for (const roofline::Phase& phase : chart.phases) {
     const roofline::Total& total = phase.total;
+    const std::string_view bound = at_least(total.flops_complete || !total.flops);
     const double tensor = total.time.base() > 0.0 ? total.tensor_time / total.time : 0.0;
-    table.add(
-        {phase.label, std::to_string(total.kernels), std::to_string(total.launches),
-         format_ms(to_ms(total.time)),
-         fmt::format("{} ({})", total.zero_ai.launches, percent(total.zero_ai.launch_fraction)),
-         percent(total.zero_ai.time_fraction), percent(tensor),
-         total.flops ? format_flops(*total.flops) : "-",
-         intensity_text(total.intensity(MemoryLevel::Dram))});
+    table.add({phase.label, std::to_string(total.kernels), std::to_string(total.launches),
+               format_ms(to_ms(total.time)),
+               fmt::format("{} ({})", total.zero_ai.launches,
+                           percent_text(total.zero_ai.launch_fraction)),
+               percent_text(total.zero_ai.time_fraction), percent_text(tensor),
+               total.flops ? fmt::format("{}{}", bound,
+                                         operations_text(*total.flops, operations_of(chart), 3))
+                           : "-",
+               fmt::format("{}{}", bound, intensity_text(total.intensity(MemoryLevel::Dram)))});
   }
   return table.render(options.width, 0) + "\n";
 }
@@ -164,8 +206,8 @@ std::string comparison_text(const Chart& chart, const TextOptions& options) {
   const roofline::Comparison& comparison = *chart.comparison;
   std::string text = fmt::format("difference: {} minus {}\n", comparison.second, comparison.first);
   Table table({{"kernel", Align::Left, true},
-               {"first", Align::Right, false},
-               {"second", Align::Right, false},
+               {shorten(comparison.first, kLongestLabel), Align::Right, false},
+               {shorten(comparison.second, kLongestLabel), Align::Right, false},
                {"difference", Align::Right, false},
                {"launches", Align::Right, false}});
   const auto add = [&table](const roofline::Difference& one, const std::string& name) {
@@ -212,8 +254,9 @@ std::string roofline_to_text(const Chart& chart, const TextOptions& options) {
   text += total_text(chart) + "\n";
   const std::string plot = roofline_plot(chart, options.width);
   if (!plot.empty()) text += plot + "\n";
-  return text + kernels_text(chart, options) + predictions_text(chart, options) +
-         phases_text(chart, options) + comparison_text(chart, options) + notes_text(chart, options);
+  return text + comparison_text(chart, options) + kernels_text(chart, options) +
+         predictions_text(chart, options) + phases_text(chart, options) +
+         notes_text(chart, options);
 }
 
 /// T >= max(FLOPs / peak, bytes / bandwidth, launches * overhead)  [arXiv 2009.04598]
@@ -221,28 +264,34 @@ std::string roofline_times_to_text(const Chart& chart, const TextOptions& option
   std::string text =
       bold(shorten(chart.title, static_cast<std::size_t>(options.width)), options.color) + "\n" +
       roofs_text(chart, options.width) + total_text(chart) + "\n";
-  Table table({{"kernel", Align::Left, true},
-               {"launches", Align::Right, false},
-               {"FLOP time", Align::Right, false},
-               {"L1 time", Align::Right, false},
-               {"L2 time", Align::Right, false},
-               {"DRAM time", Align::Right, false},
-               {"launch", Align::Right, false},
-               {"measured", Align::Right, false},
-               {"ideal/measured", Align::Right, false}});
+  Table table(
+      with_phase(chart, {{"kernel", Align::Left, true},
+                         {"launches", Align::Right, false},
+                         {fmt::format("{} time", operations_of(chart)), Align::Right, false},
+                         {"L1 time", Align::Right, false},
+                         {"L2 time", Align::Right, false},
+                         {"DRAM time", Align::Right, false},
+                         {"launch", Align::Right, false},
+                         {"measured", Align::Right, false},
+                         {"ideal/measured", Align::Right, false}}));
   const auto shown = std::min<std::size_t>(chart.points.size(),
                                            static_cast<std::size_t>(std::max(options.top, 1)));
   for (std::size_t i = 0; i < shown; ++i) {
     const Point& point = chart.points[i];
     const Seconds ideal = max(point.bound.value_or(Seconds{}), point.terms.launch);
     const auto& time = point.record.time;
-    table.add({point.short_name, std::to_string(point.record.launches),
-               time_text(point.terms.compute), time_text(point.terms.level[0]),
-               time_text(point.terms.level[1]), time_text(point.terms.level[2]),
-               time_text(point.terms.launch), time_text(time),
-               time && time->base() > 0.0 ? percent(ideal / *time) : "-"});
+    const std::string_view bound = at_least(point.record.flops_complete);
+    table.add(with_phase(
+        chart, point,
+        {point.short_name, std::to_string(point.record.launches),
+         point.terms.compute ? fmt::format("{}{}", bound, time_text(point.terms.compute)) : "-",
+         time_text(point.terms.level[0]), time_text(point.terms.level[1]),
+         time_text(point.terms.level[2]), time_text(point.terms.launch), time_text(time),
+         time && time->base() > 0.0 ? fmt::format("{}{}", bound, percent_text(ideal / *time))
+                                    : "-"}));
   }
-  return text + table.render(options.width, 0) + "\n" + notes_text(chart, options);
+  return text + table.render(options.width, 0) + at_least_text(chart, options) + "\n" +
+         notes_text(chart, options);
 }
 
 }  // namespace rooftile::report

@@ -109,6 +109,37 @@ std::string binary_ticks(const PlotFrame& frame) {
   return svg;
 }
 
+/// Attribute selectors instead of classes: the light colours stay the only ones in the elements.
+std::string dark_style() {
+  struct Pair {
+    std::string_view light, dark;
+  };
+  constexpr std::array<Pair, 18> kColors{{{"white", "#17191c"},
+                                          {"#1c1e21", "#e8eaed"},
+                                          {"#3b4046", "#c3c8ce"},
+                                          {"#555b63", "#a2a9b1"},
+                                          {"#555555", "#a2a9b1"},
+                                          {"#8b9199", "#5d636b"},
+                                          {"#e2e4e8", "#343a41"},
+                                          {"#dddddd", "#343a41"},
+                                          {"#56b4e9", "#9bd7ff"},
+                                          {"#0072b2", "#3d9be9"},
+                                          {"#d55e00", "#ff8a3d"},
+                                          {"#009e73", "#2fc79a"},
+                                          {"#cc79a7", "#eba6cd"},
+                                          {"#b8860b", "#e6c14d"},
+                                          {"#b8a000", "#e6c14d"},
+                                          {"#6f6f6f", "#a2a9b1"},
+                                          {"#999999", "#b5bbc2"},
+                                          {"#000000", "#e8eaed"}}};
+  std::string rules = "text{fill:#e8eaed}";
+  for (const Pair& pair : kColors) {
+    rules += fmt::format(R"([fill="{0}"]{{fill:{1}}}[stroke="{0}"]{{stroke:{1}}})", pair.light,
+                         pair.dark);
+  }
+  return "<style>@media screen and (prefers-color-scheme:dark){" + rules + "}</style>\n";
+}
+
 }  // namespace
 
 std::string markup_escaped(std::string_view text) {
@@ -232,6 +263,11 @@ std::string marker_svg(const Marker& marker) {
           R"(<path d="M{:.1f} {:.1f}l{:.1f} {:.1f}l{:.1f} {:.1f}l{:.1f} {:.1f}z" {}>{}</path>)"
           "\n",
           marker.x, marker.y - r, r, r, -r, r, -r, -r, marker.style, title);
+    case Mark::Cross:
+      return fmt::format(R"(<path d="M{:.1f} {:.1f}h{:.1f}M{:.1f} {:.1f}v{:.1f}" {}>{}</path>)"
+                         "\n",
+                         marker.x - r, marker.y, 2 * r, marker.x, marker.y - r, 2 * r, marker.style,
+                         title);
   }
   return "";
 }
@@ -240,10 +276,10 @@ std::string open_svg(double width, double height, std::string_view title) {
   return fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" )"
       R"(viewBox="0 0 {0:.0f} {1:.0f}" font-family="sans-serif" font-size="12" role="img">)"
-      "\n<title>{2}</title>\n"
+      "\n<title>{2}</title>\n{3}"
       R"(<rect width="100%" height="100%" fill="white"/>)"
       "\n",
-      width, height, markup_escaped(title));
+      width, height, markup_escaped(title), dark_style());
 }
 
 std::string binary_size_text(double bytes) {

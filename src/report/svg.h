@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the static pictures share: escaped text, logarithmic axes with their grid, markers, colours.
-// The pictures are for papers: white ground, sans-serif text that stays text, no script.
+// The pictures are for papers: white ground, sans-serif text that stays text, no script. Colours
+// are attributes, which every viewer and converter follows; a style sheet replaces them on screens
+// that ask for dark colours, and nothing is lost where it is ignored.
 #pragma once
 
 #include <array>
@@ -70,7 +72,7 @@ struct FlatLabel {
 /// How far to move the labels to the left so that those of close lines do not cover each other.
 std::vector<double> label_shifts(const LogAxis& axis, const std::vector<FlatLabel>& labels);
 
-enum class Mark : std::uint8_t { Triangle, Diamond, Circle };
+enum class Mark : std::uint8_t { Triangle, Diamond, Circle, Cross };
 
 /// A marker `size` pixels across around a pixel; `title` is what hovering shows.
 struct Marker {
@@ -81,7 +83,7 @@ struct Marker {
 };
 std::string marker_svg(const Marker& marker);
 
-/// `<svg ...>` with title, white ground and the heading.
+/// `<svg ...>` with title, the colours of dark screens and the ground.
 std::string open_svg(double width, double height, std::string_view title);
 
 /// 32768 -> "32 KiB".

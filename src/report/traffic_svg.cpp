@@ -123,17 +123,13 @@ std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
 std::string traffic_to_svg(const TrafficReport& report) {
   const double width = kLeft + kPlot + kRight;
   const double height = kTop + kRow * static_cast<double>(report.layers.size()) + kBottom;
-  std::string svg = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" )"
-      R"(viewBox="0 0 {0:.0f} {1:.0f}" font-family="sans-serif" font-size="12" role="img">)"
-      "\n"
-      R"(<title>Traffic of {2} on {3}</title>)"
-      "\n"
-      R"(<rect width="100%" height="100%" fill="white"/>)"
-      R"(<text x="16" y="28" font-size="17" font-weight="bold">Traffic of {2} on {3}</text>)"
-      "\n",
-      width, height, markup_escaped(report.model_name.empty() ? "one layer" : report.model_name),
-      markup_escaped(report.gpu_name));
+  const std::string title =
+      fmt::format("Traffic of {} on {}",
+                  report.model_name.empty() ? "one layer" : report.model_name, report.gpu_name);
+  std::string svg = open_svg(width, height, title) +
+                    fmt::format(R"(<text x="16" y="28" font-size="17" font-weight="bold">{}</text>)"
+                                "\n",
+                                markup_escaped(title));
   const ByteAxis axis = axis_of(report);
   svg += legend();
   svg += grid(axis, height);

@@ -74,6 +74,7 @@ void add_to(Total& total, const KernelRecord& record) {
     total.time += *record.time;
     total.timed = true;
   }
+  total.flops_complete = total.flops_complete && record.flops_complete && record.flops;
   if (record.flops) total.flops = total.flops.value_or(Flops{}) + *record.flops;
   for (const auto& [key, flops] : record.flops_by) {
     if (key.pipe == Pipe::Tensor) {

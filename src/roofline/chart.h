@@ -67,6 +67,7 @@ struct Total {
   bool timed = false;  ///< false: no kernel has a time, and `time` says nothing
   std::int64_t short_launches = 0;
   std::optional<Flops> flops, tensor_flops;
+  bool flops_complete = true;  ///< false: of some kernel FLOPs are missing, a lower bound
   std::array<std::optional<Bytes>, 3> bytes;
   Seconds tensor_time;  ///< of kernels that use the matrix units
   Census zero_ai;

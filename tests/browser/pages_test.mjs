@@ -32,15 +32,15 @@ const run = (...args) => execFileSync(rooftile, args, { cwd: folder, stdio: ['ig
 
 // A profile with many kernels, one of them with a name that tries to leave the page.
 const EVIL = '</script><script>window.broken = true</script><img src=x onerror="window.broken=1">&amp;"quoted"';
-function profile() {
+function profile({ slower = 1, prefix = 'void gemm_' } = {}) {
   const header =
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"';
   const lines = [header];
   for (let i = 0; i < 60; ++i) {
-    const name = i === 0 ? EVIL : i % 10 === 9 ? `void copy_${i}<float>(float*)` : `void gemm_${i}<float>(float*)`;
+    const name = i === 0 ? EVIL : i % 10 === 9 ? `void copy_${i}<float>(float*)` : `${prefix}${i}<float>(float*)`;
     const flops = i % 10 === 9 ? 0 : 1e6 * (i + 1);
     const values = [
-      ['gpu__time_duration.sum', 'nsecond', 1000000 / (i + 1)],
+      ['gpu__time_duration.sum', 'nsecond', (1000000 / (i + 1)) * (i % 2 ? slower : 1)],
       ['sm__sass_thread_inst_executed_op_fadd_pred_on.sum', 'inst', flops],
       ['sm__sass_thread_inst_executed_op_fmul_pred_on.sum', 'inst', 0],
       ['sm__sass_thread_inst_executed_op_ffma_pred_on.sum', 'inst', flops],
@@ -142,6 +142,11 @@ async function testRoofline() {
   assert.ok(await page.locator('#details').isVisible());
   await page.getByRole('button', { name: 'time-based' }).click();
   await shoot(page, 'time.png');
+  const times = (await save(page, 'SVG')).content.toString();
+  assert.match(times, /1 launch: 4\.2 us/, 'the box of the launches of the chosen kernel');
+  await page.getByRole('button', { name: 'close' }).click();
+  const allTimes = (await save(page, 'SVG')).content.toString();
+  assert.match(allTimes, /1 launch: 4\.2 us/, 'the box of the launches without a chosen kernel');
   await page.getByRole('button', { name: 'roofline', exact: true }).click();
 
   const csv = await save(page, 'CSV');
@@ -169,6 +174,76 @@ async function testNarrow() {
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
   assert.ok(!(await page.locator('.controls').first().isVisible()), 'paper has no buttons');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+/** Pixels by which a table is wider than the box that shows it. */
+const overhang = (page, id) =>
+  page.evaluate((name) => {
+    const box = document.getElementById(name).parentElement;
+    return box.scrollWidth - box.clientWidth;
+  }, id);
+
+async function testCompare() {
+  writeFileSync(path('before.csv'), profile());
+  writeFileSync(path('after.csv'), profile({ slower: 2 }));
+  run('roofline', 'before=before.csv', 'after=after.csv', '--gpu', 'v100-sxm2-16gb', '--compare', '-o', 'compare.html');
+  const { page, problems } = await open('compare.html', { viewport: { width: 1400, height: 900 } });
+  const order = await page.evaluate(() => {
+    const at = (id) => document.getElementById(id);
+    return at('comparison').compareDocumentPosition(at('kernels')) & Node.DOCUMENT_POSITION_FOLLOWING;
+  });
+  assert.ok(order, 'differences stand before the kernels');
+  assert.equal(await page.locator('#comparison tbody tr').count(), 15, 'the largest differences first');
+  assert.deepEqual(
+    (await page.locator('.legend .run').evaluateAll((all) => all.map((e) => e.parentElement.innerText.trim()))),
+    ['before', 'after'],
+  );
+  const hollow = (await save(page, 'SVG')).content.toString().match(/fill="none"[^>]*stroke="#(56b4e9|0072b2|d55e00)"/g) ?? [];
+  // The second run: 54 kernels with FLOPs at three levels.
+  assert.equal(hollow.length, 162, 'markers of the second run are hollow');
+  await shoot(page, 'compare.png');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+async function testTablesFit() {
+  // A column for the run and one for predictions: the widest table there is.
+  const profilePath = join(source, 'tests/golden/roofline/predict/profile.csv');
+  run('roofline', `first-run-with-a-name=${profilePath}`, `second-run=${profilePath}`, '--gpu', 'a100-sxm-40gb', '--predict', '-o', 'wide.html');
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1400, 1000]) {
+      const { page } = await open('wide.html', { viewport: { width, height: 900 }, colorScheme });
+      const titles = await page.locator('#kernels th').allInnerTexts();
+      assert.ok(titles.includes('phase') && titles.includes('predicted'));
+      assert.equal(await overhang(page, 'kernels'), 0, `${width} pixels, ${colorScheme}`);
+      await page.close();
+    }
+  }
+  const { page } = await open('wide.html', { viewport: { width: 700, height: 900 } });
+  assert.ok((await overhang(page, 'kernels')) > 0);
+  const style = await page.evaluate(() => {
+    const { overflowX, backgroundImage } = getComputedStyle(document.querySelector('#kernels').parentElement);
+    return { overflowX, backgroundImage };
+  });
+  assert.equal(style.overflowX, 'auto');
+  assert.ok(style.backgroundImage.includes('gradient'), 'shadows say that there is more');
+  await page.emulateMedia({ media: 'print' });
+  assert.ok((await overhang(page, 'kernels')) <= 0, 'paper is 700 pixels wide');
+  await page.close();
+}
+
+async function testLowerBounds() {
+  // Names of tensor kernels without a tensor counter in the export.
+  writeFileSync(path('partial.csv'), profile({ prefix: 'cutlass_tensorop_gemm_' }).replaceAll('"7.0"', '"8.0"'));
+  run('roofline', 'partial.csv', '--gpu', 'a100-sxm-40gb', '-o', 'partial.html');
+  const { page, problems } = await open('partial.html');
+  const facts = await page.locator('.facts').first().innerText();
+  assert.match(facts, /\u2265[\d.]+ GFLOP\b/, facts);
+  assert.ok((await page.locator('#kernels tbody').innerText()).includes('\u2265'));
+  assert.ok((await page.locator('#page').innerText()).includes('are lower bounds'));
+  assert.ok((await page.locator('.legend').innerText()).includes('arrow: FLOPs incomplete'));
   assert.deepEqual(problems, []);
   await page.close();
 }
@@ -208,7 +283,7 @@ async function testMachine() {
 }
 
 try {
-  for (const test of [testRoofline, testNarrow, testPredict, testMachine]) {
+  for (const test of [testRoofline, testNarrow, testCompare, testTablesFit, testLowerBounds, testPredict, testMachine]) {
     await test();
     console.log(`ok ${test.name}`);
   }

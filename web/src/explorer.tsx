@@ -3,16 +3,18 @@
 // Kernels under roofs: filters, the chart in one of its two views, the table below, downloads. Used
 // for measured and for predicted kernels.
 
+import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Chart, type Handle, pngOf, resetZoom, svgOf } from './chart';
 import { Group, type Look, Toggle } from './common';
 import { fileName, kernelsCsv, save, saveUrl } from './export';
-import { count, levelName, optional, percent, time } from './format';
+import { count, levelName, percent, time } from './format';
 import { hierarchicalOption, type Shown, timeObstacle, timeOption } from './roofline_option';
 import { type Column, Table } from './table';
 import { theme } from './theme';
-import { kernelRows, limiterText } from './tooltip';
+import { kernelRows, limiterText, lowerBound } from './tooltip';
 import { type Kernel, LEVELS, type Level, type PageData, type Roofline } from './types';
+import { anyLowerBound, AT_LEAST_NOTE, atLeast, operationsOf, rateUnit } from './words';
 
 export interface Filter {
   share: number; // percent of the time that the shown kernels make up, longest first
@@ -54,7 +56,7 @@ type Row = { kernel: Kernel; index: number };
 function columns(roofline: Roofline): Column<Row>[] {
   const list: Column<Row>[] = [
     {
-      title: 'kernel', left: true,
+      title: 'kernel', left: true, fill: true,
       value: (r) => r.kernel.short_name,
       hint: (r) => r.kernel.name,
     },
@@ -64,15 +66,25 @@ function columns(roofline: Roofline): Column<Row>[] {
     ...LEVELS.map((level) => ({
       title: `AI ${levelName(level)}`,
       value: (r: Row) => r.kernel.intensity[level],
-      show: (r: Row) => (r.kernel.flops === 0 ? 'zero' : optional(r.kernel.intensity[level])),
+      show: (r: Row) =>
+        r.kernel.flops === 0 && r.kernel.flops_complete
+          ? 'zero'
+          : lowerBound(r.kernel.intensity[level], r.kernel.flops_complete),
     })),
     {
-      title: roofline.gflops_unit.startsWith('2') ? 'GiFLOP/s' : 'GFLOP/s',
+      title: rateUnit(roofline),
       value: (r) => r.kernel.gflops,
-      show: (r) => optional(r.kernel.gflops),
+      show: (r) => lowerBound(r.kernel.gflops, r.kernel.flops_complete),
     },
     { title: 'limiter', left: true, value: (r) => limiterText(r.kernel) },
-    { title: 'of roof', value: (r) => r.kernel.fraction_of_roof, show: (r) => percent(r.kernel.fraction_of_roof) },
+    {
+      title: 'of roof',
+      value: (r) => r.kernel.fraction_of_roof,
+      show: (r) =>
+        r.kernel.fraction_of_roof === null
+          ? '-'
+          : atLeast(r.kernel.flops_complete) + percent(r.kernel.fraction_of_roof),
+    },
   ];
   if (roofline.phases.length > 1) {
     list.splice(1, 0, { title: 'phase', left: true, value: (r) => r.kernel.phase });
@@ -112,9 +124,10 @@ interface Props {
   roofline: Roofline;
   view: 'hierarchical' | 'time';
   look: Look;
+  children?: ComponentChildren; // between the chart and the table of kernels
 }
 
-export function Explorer({ data, roofline, view: startView, look }: Props) {
+export function Explorer({ data, roofline, view: startView, look, children }: Props) {
   const measuredLevels = LEVELS.filter((l) => roofline.kernels.some((k) => k.intensity[l]));
   const [levels, setLevels] = useState<Level[]>(measuredLevels.length > 0 ? measuredLevels : [...LEVELS]);
   const [view, setView] = useState(startView);
@@ -232,10 +245,11 @@ export function Explorer({ data, roofline, view: startView, look }: Props) {
           onPick={setPicked}
         />
       )}
-      {!obstacle && !none && <Legend view={view} predicted={roofline.kernels.some((k) => k.predicted)} levels={levels} />}
+      {!obstacle && !none && <Legend view={view} roofline={roofline} levels={levels} />}
       {picked !== null && roofline.kernels[picked] && (
         <Details kernel={roofline.kernels[picked]!} roofline={roofline} onClose={() => setPicked(null)} />
       )}
+      {children}
       {data.kind === 'roofline' && (
         <>
           <h2>Kernels</h2>
@@ -246,19 +260,41 @@ export function Explorer({ data, roofline, view: startView, look }: Props) {
             picked={(r) => r.index === picked}
             onPick={(r) => setPicked(r.index === picked ? null : r.index)}
           />
+          {anyLowerBound(roofline) && <p class="muted">{AT_LEAST_NOTE}.</p>}
         </>
       )}
     </>
   );
 }
 
-function Legend({ view, predicted, levels }: { view: string; predicted: boolean; levels: Level[] }) {
+/** The runs by their fill, and what an arrow means, where there are such markers. */
+function RunLegend({ roofline }: { roofline: Roofline }) {
+  return (
+    <>
+      {roofline.phases.length > 1 &&
+        roofline.phases.map((p, i) => (
+          <span>
+            <span class={`run run-${i % 4}`} aria-hidden="true" /> {p.phase}
+          </span>
+        ))}
+      {anyLowerBound(roofline) && <span>arrow: FLOPs incomplete, a lower bound</span>}
+    </>
+  );
+}
+
+function Legend({ view, roofline, levels }: { view: string; roofline: Roofline; levels: Level[] }) {
   if (view === 'time') {
+    const name = `${operationsOf(roofline.kernels)}s`;
     return (
       <p class="legend">
-        Hollow: time that bytes and FLOPs need at the roofs. Solid: where the measured time would
-        have reached; the line between them is lost time. Above the balance the FLOPs need longer,
-        below it the bytes. Kernels without FLOPs lie on the lower edge.
+        <span>
+          Cross: time that bytes and {name} need at the roofs. Marker: where the measured time would
+          have reached; the line between them is lost time. Above the balance the {name} need longer,
+          below it the bytes. Kernels without {name} lie on the lower edge. Dashed: time of the
+          launches, {time(roofline.ceilings.launch_overhead_us / 1e3)} each, of the kernel that is chosen, else
+          of those with the fewest and the most; kernels inside of their box are bound by launching.
+        </span>
+        <RunLegend roofline={roofline} />
       </p>
     );
   }
@@ -269,7 +305,8 @@ function Legend({ view, predicted, levels }: { view: string; predicted: boolean;
           <span class={`mark ${l}`} aria-hidden="true" /> {levelName(l)}
         </span>
       ))}
-      <span>area: time{predicted ? '; dashed outline: predicted' : ''}</span>
+      <RunLegend roofline={roofline} />
+      <span>area: time{roofline.kernels.some((k) => k.predicted) ? '; dashed outline: predicted' : ''}</span>
     </p>
   );
 }

@@ -12,14 +12,14 @@ import { frame, range } from './roofline_option';
 import { type RoofLine, roofSeries } from './roofs';
 import { Table } from './table';
 import { theme, type Theme } from './theme';
-import type { Curve, Machine, PageData } from './types';
+import type { Curve, Machine, MachineCeiling, PageData } from './types';
 
 // The second round through the colours is hollow.
 const SHAPES = ['circle', 'triangle', 'diamond', 'rect', 'emptyCircle', 'emptyTriangle', 'emptyDiamond', 'emptyRect'];
 
 interface Plot {
   curves: Curve[];
-  ceilings: { name: string; value: number }[];
+  ceilings: MachineCeiling[];
   x: string;
   y: string;
   unit: string;
@@ -45,7 +45,7 @@ function option(plot: Plot, colors: Theme, narrow: boolean): Option {
     return box;
   };
   const lines: RoofLine[] = plot.ceilings.map((c) => ({
-    kind: 'compute', label: `${c.name} ${si(c.value, plot.unit)}`, from: [x[0], c.value], to: [x[1], c.value],
+    kind: 'compute', label: `${c.name} ${si(c.value, c.unit)}`, from: [x[0], c.value], to: [x[1], c.value],
   }));
   made.series = [
     roofSeries(lines, colors),
@@ -88,10 +88,12 @@ export function MachinePage({ data }: { data: PageData & { kind: 'machine' } }) 
   const look = useLook();
   const machine: Machine = data.machine;
   const name = fileName(machine.title);
+  const levels = machine.levels.map((l) => ({ ...l, name: levelName(l.name) }));
+  const ceilings = [...levels, ...machine.peaks];
   const plots = useMemo((): [Plot, Plot] => [
     {
       curves: machine.bandwidth,
-      ceilings: machine.levels.map((l) => ({ name: levelName(l.name), value: l.value })),
+      ceilings: levels,
       x: 'working set', y: 'bandwidth', unit: 'B/s', xText: binaryBytes, binary: true,
     },
     {
@@ -99,10 +101,6 @@ export function MachinePage({ data }: { data: PageData & { kind: 'machine' } }) 
       x: 'arithmetic intensity, FLOP/byte', y: 'rate', unit: 'FLOP/s', xText: digits, binary: false,
     },
   ], [machine]);
-  const ceilings = [
-    ...machine.levels.map((l) => ({ name: levelName(l.name), value: l.value, unit: 'B/s' })),
-    ...machine.peaks.map((p) => ({ ...p, unit: 'FLOP/s' })),
-  ];
   return (
     <>
       <Header title={machine.title} subtitle={machine.subtitle} look={look} />

@@ -5,11 +5,13 @@
 import { render } from 'preact';
 import { Facts, Header, useLook, Warnings } from './common';
 import { Explorer } from './explorer';
-import { count, levelName, optional, percent, si, time } from './format';
+import { count, percent, si, time } from './format';
 import { MachinePage } from './machine_page';
 import { PredictPage } from './predict_page';
 import { Table } from './table';
-import { type Difference, LEVELS, type PageData, type Roofline } from './types';
+import { intensities } from './tooltip';
+import { type Difference, type PageData, type Roofline } from './types';
+import { atLeast, operationsOf } from './words';
 
 function Formulas({ roofline }: { roofline: Roofline }) {
   if (roofline.formulas.length === 0) return null;
@@ -32,6 +34,9 @@ function Formulas({ roofline }: { roofline: Roofline }) {
   );
 }
 
+// The kernels follow; the rest is a click away.
+const DIFFERENCES_FIRST = 15;
+
 function Comparison({ roofline }: { roofline: Roofline }) {
   const c = roofline.comparison;
   if (!c) return null;
@@ -43,9 +48,10 @@ function Comparison({ roofline }: { roofline: Roofline }) {
       </h2>
       <Table<Difference>
         id="comparison"
+        first={DIFFERENCES_FIRST}
         rows={rows}
         columns={[
-          { title: 'kernel', left: true, value: (d) => d.short_name, hint: (d) => d.name },
+          { title: 'kernel', left: true, fill: true, value: (d) => d.short_name, hint: (d) => d.name },
           { title: c.first, value: (d) => d.first?.time_ms ?? null, show: (d) => time(d.first?.time_ms) },
           { title: c.second, value: (d) => d.second?.time_ms ?? null, show: (d) => time(d.second?.time_ms) },
           { title: 'difference', value: (d) => d.delta_ms, show: (d) => `${d.delta_ms > 0 ? '+' : ''}${time(d.delta_ms)}` },
@@ -59,12 +65,14 @@ function RooflinePage({ data }: { data: PageData & { kind: 'roofline' } }) {
   const look = useLook();
   const r = data.roofline;
   const machine = r.ceilings.machine;
+  const bound = atLeast(r.total.flops_complete);
+  const operations = operationsOf(r.kernels);
   const facts: [string, string][] = [
     ['kernels', `${count(r.total.kernels)}, ${count(r.total.launches)} launches`],
     ['time', time(r.total.time_ms)],
-    ['work', r.total.flops === null ? '-' : si(r.total.flops, 'FLOP')],
-    ['rate', r.total.gflops === null ? '-' : si(r.total.gflops * 1e9, 'FLOP/s')],
-    ['intensity', LEVELS.map((l) => `${levelName(l)} ${optional(r.total.intensity[l])}`).join(' · ')],
+    ['work', r.total.flops === null ? '-' : bound + si(r.total.flops, operations)],
+    ['rate', r.total.gflops === null ? '-' : bound + si(r.total.gflops * 1e9, `${operations}/s`)],
+    ['intensity', intensities(r.total.intensity, r.total.flops_complete)],
     ['zero-AI', `${count(r.zero_ai.launches)} launches, ${percent(r.zero_ai.time_fraction)} of time`],
   ];
   const roofs = machine || r.ceilings.source ? `roofs: ${machine ?? 'machine'} (${r.ceilings.source})` : 'no roofs';
@@ -72,8 +80,9 @@ function RooflinePage({ data }: { data: PageData & { kind: 'roofline' } }) {
     <>
       <Header title={r.title} subtitle={roofs} look={look} />
       <Facts rows={facts} />
-      <Explorer data={data} roofline={r} view={data.view} look={look} />
-      <Comparison roofline={r} />
+      <Explorer data={data} roofline={r} view={data.view} look={look}>
+        <Comparison roofline={r} />
+      </Explorer>
       <Warnings list={r.warnings} />
       <Formulas roofline={r} />
     </>

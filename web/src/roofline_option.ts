@@ -6,11 +6,12 @@
 //                 kernel to what its measured time would have allowed [arXiv 2009.04598]
 
 import type { Option } from './chart';
-import { decade, digits, levelName, si } from './format';
+import { count, decade, digits, levelName, si, time } from './format';
 import { type RoofLine, roofSeries } from './roofs';
-import { SYMBOLS, type Theme } from './theme';
+import { runStyle, SYMBOLS, type Theme } from './theme';
 import { tooltip } from './tooltip';
 import { type Kernel, type Level, type Roofline } from './types';
+import { operationName, operationsOf, rateUnit, runOf } from './words';
 
 export interface Shown {
   roofline: Roofline;
@@ -96,7 +97,10 @@ function computeRoofs(shown: Shown): { names: string[]; gflops: number }[] {
   const merged: { names: string[]; gflops: number }[] = [];
   for (const [name, roof] of Object.entries(shown.roofline.ceilings.compute)) {
     if (!shown.precisions.includes(name)) continue;
-    const same = merged.find((m) => Math.abs(m.gflops / roof.gflops - 1) < 0.005);
+    const same = merged.find(
+      (m) =>
+        Math.abs(m.gflops / roof.gflops - 1) < 0.005 && operationName(m.names[0]!) === operationName(name),
+    );
     if (same) same.names.push(name);
     else merged.push({ names: [name], gflops: roof.gflops });
   }
@@ -138,11 +142,12 @@ function roofLines(shown: Shown, axes: Axes): RoofLine[] {
     to: [highest / roof.gbps, highest],
   }));
   const binary = shown.roofline.gflops_unit.startsWith('2');
+  const unit = (names: string[]) => `${operationName(names[0]!)}/s`;
   for (const { names, gflops } of compute) {
     const from = widest > 0 ? gflops / widest : axes.x[0];
     lines.push({
       kind: 'compute',
-      label: `${names.join(', ')} ${binary ? `${digits(gflops)} GiFLOP/s` : si(gflops * 1e9, 'FLOP/s')}`,
+      label: `${names.join(', ')} ${binary ? `${digits(gflops)} Gi${unit(names)}` : si(gflops * 1e9, unit(names))}`,
       from: [from, gflops],
       to: [Math.max(axes.x[1], from * 1.01), gflops],
     });
@@ -150,13 +155,16 @@ function roofLines(shown: Shown, axes: Axes): RoofLine[] {
   return lines;
 }
 
-function item(kernel: Kernel, index: number, x: number, y: number, size: number, picked: number | null): Option {
+function item(
+  kernel: Kernel, index: number, x: number, y: number, size: number, picked: number | null,
+  style: Record<string, unknown> = {},
+): Option {
   const other = picked !== null && picked !== index;
   return {
     value: [x, y],
     kernel: index,
     symbolSize: size,
-    itemStyle: { opacity: other ? 0.15 : 0.78 },
+    itemStyle: { opacity: 0.8, ...style, ...(other ? { opacity: 0.15 } : {}) },
     name: kernel.short_name,
   };
 }
@@ -169,21 +177,55 @@ function levelSeries(shown: Shown, level: Level, largest: number): Option {
     const x = kernel.intensity[level];
     if (!x || !kernel.gflops) continue;
     const size = markerSize(kernel.time_fraction, largest);
-    data.push(item(kernel, index, x, kernel.gflops, size, shown.picked));
+    const style = runStyle(shown.theme.level[level]!, runOf(shown.roofline, kernel), shown.theme);
+    data.push(item(kernel, index, x, kernel.gflops, size, shown.picked, style));
   }
   return {
     type: 'scatter',
     name: levelName(level),
     z: 3,
     symbol: SYMBOLS[level],
-    itemStyle: {
-      color: shown.theme.level[level],
-      borderColor: shown.theme.background,
-      borderWidth: 0.8,
-    },
     emphasis: { scale: 1.15, itemStyle: { opacity: 1, borderColor: shown.theme.text } },
     data,
   };
+}
+
+const ARROW = { upRight: 'path://M0,8L8,0M3,0L8,0L8,5', up: 'path://M4,8L4,0M0,4L4,0L8,4' };
+const ARROW_SIZE = 8;
+
+interface Bound {
+  index: number;
+  at: [number, number];
+  size: number; // of the marker that the arrow leaves
+}
+
+/** Arrows at markers whose true place is further on, since FLOP counters are missing. */
+function arrowSeries(shown: Shown, bounds: Bound[], way: keyof typeof ARROW): Option {
+  return {
+    type: 'scatter',
+    name: 'lower bounds',
+    silent: true,
+    z: 5,
+    symbol: ARROW[way],
+    itemStyle: { color: 'transparent', borderColor: shown.theme.text, borderWidth: 1.3 },
+    data: bounds.map(({ index, at, size }) => {
+      const off = size * (way === 'up' ? 0.5 : 0.35) + ARROW_SIZE / 2 + 1;
+      const kernel = shown.roofline.kernels[index]!;
+      return {
+        ...item(kernel, index, at[0], at[1], ARROW_SIZE, shown.picked),
+        symbolOffset: [way === 'up' ? 0 : off, -off],
+      };
+    }),
+  };
+}
+
+function lowerBounds(shown: Shown, level: Level, largest: number): Bound[] {
+  return shown.kernels.flatMap((index) => {
+    const kernel = shown.roofline.kernels[index]!;
+    const x = kernel.intensity[level];
+    if (kernel.flops_complete || !x || !kernel.gflops) return [];
+    return [{ index, at: [x, kernel.gflops] as [number, number], size: markerSize(kernel.time_fraction, largest) }];
+  });
 }
 
 function predictedSeries(shown: Shown, level: Level, largest: number): Option {
@@ -235,18 +277,26 @@ function largestShare(shown: Shown): number {
 export function hierarchicalOption(shown: Shown): Option {
   const axes = hierarchicalAxes(shown);
   const largest = largestShare(shown);
-  const unit = shown.roofline.gflops_unit.startsWith('2') ? 'GiFLOP/s' : 'GFLOP/s';
-  const option = frame(['arithmetic intensity, FLOP/byte', unit], axes, shown.theme, shown.narrow);
+  const names: [string, string] = [
+    `arithmetic intensity, ${operationsOf(shown.roofline.kernels)}/byte`,
+    rateUnit(shown.roofline),
+  ];
+  const option = frame(names, axes, shown.theme, shown.narrow);
   const predicted = shown.roofline.kernels.some((k) => k.predicted);
   option.tooltip.formatter = tooltip(shown.roofline);
   option.series = [
     roofSeries(roofLines(shown, axes), shown.theme),
     ...connector(shown),
     ...shown.levels.map((level) => levelSeries(shown, level, largest)),
+    arrowSeries(shown, shown.levels.flatMap((level) => lowerBounds(shown, level, largest)), 'upRight'),
     ...(predicted ? shown.levels.map((level) => predictedSeries(shown, level, largest)) : []),
   ];
   return option;
 }
+
+// Not a level's marker: those differ in fill from run to run.
+const CROSS = 'path://M0,4L8,4M4,0L4,8';
+const CROSS_SIZE = 8;
 
 interface TimePoint {
   index: number;
@@ -272,16 +322,38 @@ function timePoints(shown: Shown, level: Level): TimePoint[] {
   return points;
 }
 
-/** Where bytes and FLOPs take equally long; for a chosen kernel also what its launches cost. */
-function timeGuides(axes: Axes, launch: number | null): RoofLine[] {
+/**
+ * What the launches cost: of the chosen kernel, else of those with the fewest and the most launches.
+ * A kernel whose bytes and FLOPs both need less than its launches lies inside of their box.
+ */
+export function launchBoxes(shown: Shown, points: TimePoint[]): { ms: number; label: string }[] {
+  const all = shown.roofline.kernels;
+  const chosen = shown.picked === null ? [] : [all[shown.picked]!];
+  const kernels = (chosen.length > 0 ? chosen : points.map((p) => all[p.index]!)).filter(
+    (k) => k.launches > 0 && k.terms.launch_ms,
+  );
+  if (kernels.length === 0) return [];
+  const sorted = [...kernels].sort((a, b) => a.launches - b.launches);
+  const ends = [sorted[0]!, sorted[sorted.length - 1]!];
+  const shownEnds = ends[0]!.launches === ends[1]!.launches ? [ends[1]!] : ends;
+  return shownEnds.map((k) => ({
+    ms: k.terms.launch_ms!,
+    label: `${count(k.launches)} ${k.launches === 1 ? 'launch' : 'launches'}: ${time(k.terms.launch_ms)}`,
+  }));
+}
+
+/** Where bytes and FLOPs take equally long, and the boxes of the launches. */
+function timeGuides(axes: Axes, boxes: { ms: number; label: string }[]): RoofLine[] {
   const low = Math.min(axes.x[0], axes.y[0]);
   const high = Math.max(axes.x[1], axes.y[1]);
   const lines: RoofLine[] = [
     { kind: 'memory', label: 'machine balance', from: [low, low], to: [high, high] },
   ];
-  if (launch) {
-    lines.push({ kind: 'guide', label: '', from: [launch, low], to: [launch, launch] });
-    lines.push({ kind: 'guide', label: 'its launches', from: [low, launch], to: [launch, launch] });
+  for (const { ms, label } of boxes) {
+    // The name is on the flat side, or on the upright one where only that is in sight.
+    const flat = ms < axes.y[1];
+    lines.push({ kind: 'guide', label: flat ? '' : label, from: [ms, low], to: [ms, ms] });
+    lines.push({ kind: 'guide', label: flat ? label : '', from: [low, ms], to: [ms, ms] });
   }
   return lines;
 }
@@ -297,14 +369,12 @@ export function timeOption(shown: Shown, level: Level): Option {
   const largest = largestShare(shown);
   const names: [string, string] = [
     `time that the ${levelName(level)} bytes need, ms`,
-    'time that the FLOPs need, ms',
+    `time that the ${operationsOf(shown.roofline.kernels)}s need, ms`,
   ];
   const option = frame(names, axes, shown.theme, shown.narrow);
   option.tooltip.formatter = tooltip(shown.roofline);
   const color = shown.theme.level[level];
-  const chosen = shown.picked === null ? undefined : shown.roofline.kernels[shown.picked];
-  const launch = chosen?.terms.launch_ms ?? null;
-  const series = [roofSeries(timeGuides(axes, launch), shown.theme)];
+  const series = [roofSeries(timeGuides(axes, launchBoxes(shown, points)), shown.theme)];
   const segments = (chosen: TimePoint[], stroke: string, width: number, opacity: number): Option => ({
     type: 'line',
     silent: true,
@@ -318,22 +388,26 @@ export function timeOption(shown: Shown, level: Level): Option {
   const dim = points.some(isPicked) ? 0.12 : 0.6;
   series.push(segments(points.filter((p) => !isPicked(p)), color ?? '', 1, dim));
   series.push(segments(points.filter(isPicked), shown.theme.accent, 2, 1));
-  const scatter = (which: 'ideal' | 'measured', hollow: boolean): Option => ({
+  const scatter = (which: 'ideal' | 'measured'): Option => ({
     type: 'scatter',
     name: which,
-    z: hollow ? 3 : 4,
-    symbol: SYMBOLS[level],
-    itemStyle: hollow
-      ? { color: shown.theme.background, borderColor: color, borderWidth: 1.5 }
-      : { color, borderColor: shown.theme.background, borderWidth: 0.8 },
+    z: which === 'ideal' ? 3 : 4,
+    symbol: which === 'ideal' ? CROSS : SYMBOLS[level],
     data: points.map((p) => {
       const kernel = shown.roofline.kernels[p.index]!;
       const at = place(p[which]);
-      const size = hollow ? 7 : markerSize(kernel.time_fraction, largest);
-      return item(kernel, p.index, at[0], at[1], size, shown.picked);
+      const size = which === 'ideal' ? CROSS_SIZE : markerSize(kernel.time_fraction, largest);
+      const style =
+        which === 'ideal'
+          ? { color: 'transparent', borderColor: color, borderWidth: 1.5 }
+          : runStyle(color!, runOf(shown.roofline, kernel), shown.theme);
+      return item(kernel, p.index, at[0], at[1], size, shown.picked, style);
     }),
   });
-  series.push(scatter('ideal', true), scatter('measured', false));
+  const bounds = points
+    .filter((p) => !shown.roofline.kernels[p.index]!.flops_complete)
+    .map((p) => ({ index: p.index, at: place(p.ideal), size: CROSS_SIZE }));
+  series.push(scatter('ideal'), scatter('measured'), arrowSeries(shown, bounds, 'up'));
   option.series = series;
   return option;
 }

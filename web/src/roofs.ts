@@ -84,6 +84,7 @@ export function roofSeries(lines: RoofLine[], theme: Theme): Option {
           type: 'line',
           shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] },
           style: {
+            fill: 'none',
             stroke: guide ? theme.muted : theme.roof,
             lineWidth: guide ? 1 : 1.8,
             lineDash: guide ? [3, 4] : undefined,
@@ -98,7 +99,7 @@ export function roofSeries(lines: RoofLine[], theme: Theme): Option {
           stroke: theme.background,
           lineWidth: 3,
         };
-        if (line.kind === 'compute') {
+        if (line.kind === 'compute' || (guide && a[1] === b[1])) {
           const at = computeLabel(line, a, b, taken);
           children.push({
             type: 'text',
@@ -122,7 +123,8 @@ export function roofSeries(lines: RoofLine[], theme: Theme): Option {
           });
         }
       }
-      return { type: 'group', children };
+      // Lines and labels of another view must not be reused: ECharts loses some of them.
+      return { type: 'group', children, $mergeChildren: false };
     },
   };
 }

@@ -11,12 +11,14 @@ export interface Column<T> {
   show?: (row: T) => ComponentChild;
   hint?: (row: T) => string;
   left?: boolean;
+  fill?: boolean; // takes the room that the others leave, and is cut with an ellipsis
 }
 
 interface Props<T> {
   columns: Column<T>[];
   rows: T[];
   id: string;
+  first?: number; // rows that are shown before the reader asks for all
   start?: number; // column that the rows are sorted by at first, descending; none: as given
   picked?: (row: T) => boolean;
   onPick?: (row: T) => void;
@@ -30,7 +32,11 @@ function compare(a: number | string | null, b: number | string | null): number {
   return String(a).localeCompare(String(b), 'en');
 }
 
-export function Table<T>({ columns, rows, id, start, picked, onPick }: Props<T>) {
+function sideOf<T>(column: Column<T>): string {
+  return `${column.left ? 'left' : ''}${column.fill ? ' fill' : ''}`;
+}
+
+export function Table<T>({ columns, rows, id, first = FIRST_ROWS, start, picked, onPick }: Props<T>) {
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(
     start === undefined ? null : { column: start, down: true },
   );
@@ -41,7 +47,7 @@ export function Table<T>({ columns, rows, id, start, picked, onPick }: Props<T>)
     const sign = sort.down ? -1 : 1;
     return [...rows].sort((a, b) => sign * compare(column.value(a), column.value(b)));
   }, [rows, sort, columns]);
-  const shown = all ? sorted : sorted.slice(0, FIRST_ROWS);
+  const shown = all ? sorted : sorted.slice(0, first);
   const choose = (column: number) =>
     setSort({ column, down: sort?.column === column ? !sort.down : !columns[column]?.left });
   return (
@@ -51,7 +57,7 @@ export function Table<T>({ columns, rows, id, start, picked, onPick }: Props<T>)
           <tr>
             {columns.map((column, i) => (
               <th
-                class={column.left ? 'left' : ''}
+                class={sideOf(column)}
                 aria-sort={sort?.column !== i ? 'none' : sort.down ? 'descending' : 'ascending'}
               >
                 <button type="button" onClick={() => choose(i)}>
@@ -66,7 +72,7 @@ export function Table<T>({ columns, rows, id, start, picked, onPick }: Props<T>)
           {shown.map((row) => (
             <tr class={picked?.(row) ? 'picked' : ''} onClick={() => onPick?.(row)}>
               {columns.map((column) => (
-                <td class={column.left ? 'left' : ''} title={column.hint?.(row)}>
+                <td class={sideOf(column)} title={column.hint?.(row)}>
                   {column.show ? column.show(row) : String(column.value(row) ?? '-')}
                 </td>
               ))}

@@ -43,6 +43,20 @@ export function theme(dark: boolean): Theme {
   return dark ? DARK : LIGHT;
 }
 
+/** Levels differ in shape and hue, runs in fill: solid, hollow, solid and tinted with a dark rim. */
+export function runStyle(color: string, run: number, colors: Theme): Record<string, unknown> {
+  switch (run % 4) {
+    case 0:
+      return { color, borderColor: colors.background, borderWidth: 0.8, opacity: 0.65 };
+    case 1: // see-through: the same kernel of another run often lies below
+      return { color: 'transparent', borderColor: color, borderWidth: 2, opacity: 1 };
+    case 2:
+      return { color, borderColor: colors.text, borderWidth: 1.6, opacity: 0.8 };
+    default:
+      return { color: `${color}33`, borderColor: colors.text, borderWidth: 1.6, opacity: 1 };
+  }
+}
+
 export const SYMBOLS: Record<string, string> = {
   l1: 'triangle',
   l2: 'diamond',

@@ -4,18 +4,28 @@
 // come from files and may hold anything.
 
 import { count, levelName, optional, percent, si, time } from './format';
-import { type Kernel, LEVELS, type Roofline } from './types';
+import { type ByLevel, type Kernel, LEVELS, type Roofline } from './types';
+import { atLeast, rateUnit } from './words';
 
 type Row = [string, string];
 
+/** Intensity per level, marked where it is a lower bound. */
+export function intensities(values: ByLevel, complete: boolean): string {
+  return LEVELS.map((l) => `${levelName(l)} ${lowerBound(values[l], complete)}`).join(' · ');
+}
+
+export function lowerBound(value: number | null, complete: boolean): string {
+  return value === null ? '-' : `${atLeast(complete)}${optional(value)}`;
+}
+
 export function kernelRows(kernel: Kernel, roofline: Roofline): Row[] {
-  const unit = roofline.gflops_unit.startsWith('2') ? 'GiFLOP/s' : 'GFLOP/s';
+  const bound = atLeast(kernel.flops_complete);
   const rows: Row[] = [
     ['time', `${time(kernel.time_ms)}, ${percent(kernel.time_fraction)} of all`],
     ['launches', count(kernel.launches)],
-    ['rate', kernel.gflops === null ? '-' : `${optional(kernel.gflops)} ${unit}`],
-    ['intensity', LEVELS.map((l) => `${levelName(l)} ${optional(kernel.intensity[l])}`).join(' · ')],
-    ['of roof', percent(kernel.fraction_of_roof)],
+    ['rate', kernel.gflops === null ? '-' : `${bound}${optional(kernel.gflops)} ${rateUnit(roofline)}`],
+    ['intensity', intensities(kernel.intensity, kernel.flops_complete)],
+    ['of roof', kernel.fraction_of_roof === null ? '-' : `${bound}${percent(kernel.fraction_of_roof)}`],
     ['limiter', limiterText(kernel)],
   ];
   if (roofline.phases.length > 1) rows.splice(1, 0, ['phase', kernel.phase]);

@@ -70,6 +70,7 @@ export interface Roofline {
     launches: number;
     time_ms: number | null;
     flops: number | null;
+    flops_complete: boolean;
     intensity: ByLevel;
     gflops: number | null;
   };
@@ -124,13 +125,19 @@ export interface Curve {
   points: [number, number][];
 }
 
+export interface MachineCeiling {
+  name: string;
+  value: number;
+  unit: string; // B/s, FLOP/s, OP/s
+}
+
 export interface Machine {
   title: string;
   subtitle: string;
   bandwidth: Curve[];
   rate: Curve[];
-  levels: { name: string; value: number; capacity_bytes: number | null }[];
-  peaks: { name: string; value: number }[];
+  levels: MachineCeiling[];
+  peaks: MachineCeiling[];
   notes: string[];
 }
 

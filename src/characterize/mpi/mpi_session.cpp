@@ -11,6 +11,7 @@
 #include <map>
 
 #include "characterize/dynamic_library.h"
+#include "core/operations.h"
 #include "core/text.h"
 
 namespace rooftile::characterize::mpi {
@@ -126,8 +127,9 @@ std::vector<std::string> describe_spread(const std::vector<Characterization>& ra
       add(b.plateau.level + " GB/s", b.plateau.value * 1e-9);
     }
     for (const auto& [key, rate] : rank.rates) {
-      add(fmt::format("{}{} GFLOP/s", name_of(key.dtype),
-                      key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""),
+      add(fmt::format("{}{} G{}/s", name_of(key.dtype),
+                      key.pipe == hardware::Pipe::Tensor ? "_tensor" : "",
+                      operation_name(key.dtype)),
           rate.value.base() * 1e-9);
     }
   }

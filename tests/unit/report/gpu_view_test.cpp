@@ -34,6 +34,8 @@ TEST(GpuView, EveryShippedGpuFitsAHundredColumns) {
         gpu_to_text({.gpu = gpu, .ceilings = {}}, {.color = false, .width = 100});
     EXPECT_LE(widest_line(text), 100U) << gpu.id;
     EXPECT_THAT(text, HasSubstr(gpu.name));
+    const bool int8 = gpu.peak.contains({.dtype = DType::Int8, .pipe = hardware::Pipe::Tensor});
+    EXPECT_EQ(text.find("int8_tensor counts OP, not FLOP") != std::string::npos, int8) << gpu.id;
   }
 }
 

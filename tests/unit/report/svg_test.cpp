@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "report/machine_curves.h"
+#include "report/roofline_picture.h"
 #include "report/roofline_view.h"
 
 namespace rooftile::report {
@@ -66,9 +67,9 @@ TEST(Svg, Numbers) {
   EXPECT_EQ(binary_size_text(1.5 * 1024 * 1024), "1.5 MiB");
 }
 
-roofline::Chart chart() {
+profile::Run run_of_two_kernels(const std::string& label) {
   profile::Run run;
-  run.label = "run";
+  run.label = label;
   for (const double flops : {2e9, 0.0}) {
     profile::KernelRecord record;
     record.name = flops > 0 ? "gemm<a & b>" : "copy";
@@ -79,7 +80,12 @@ roofline::Chart chart() {
     for (auto& bytes : record.bytes) bytes = Bytes::from_base(1e8);
     run.kernels.push_back(record);
   }
+  return run;
+}
+
+roofline::Roofs two_roofs() {
   roofline::Roofs roofs;
+  roofs.machine = "X100";
   roofs.memory.push_back({.name = "dram",
                           .level = hardware::MemoryLevel::Dram,
                           .bandwidth = BytesPerSecond::from_base(1e12),
@@ -87,7 +93,17 @@ roofline::Chart chart() {
   roofs.compute.push_back({.key = {DType::Fp32, hardware::Pipe::Vector},
                            .rate = FlopsPerSecond::from_base(1e13),
                            .source = "datasheet"});
-  return make_chart({{.run = run, .files = {}}}, roofs, {});
+  return roofs;
+}
+
+roofline::Chart chart() {
+  return make_chart({{.run = run_of_two_kernels("run"), .files = {}}}, two_roofs(), {});
+}
+
+roofline::Chart two_runs(const roofline::ChartOptions& options) {
+  return make_chart({{.run = run_of_two_kernels("before"), .files = {}},
+                     {.run = run_of_two_kernels("after"), .files = {}}},
+                    two_roofs(), options);
 }
 
 TEST(RooflineSvg, HasRoofsMarkersAndList) {
@@ -100,22 +116,118 @@ TEST(RooflineSvg, HasRoofsMarkersAndList) {
   EXPECT_THAT(svg, Not(HasSubstr("inf\"")));
 }
 
+std::size_t count_of(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(RooflineSvg, SaysWhereTheRoofsAreFromAndWhatIsNotDrawn) {
+  const std::string svg = roofline_to_svg(chart());
+  EXPECT_THAT(svg, HasSubstr("roofs of X100: datasheet<"));
+  EXPECT_THAT(svg, HasSubstr("10.0 % of DRAM; no FLOPs, not in the chart<"));  // 0.1 of 1 ms
+  EXPECT_THAT(svg, HasSubstr("zero-AI: 1 kernels, 1 launches (50.0% of launches, 50.0% of time)"));
+  roofline::Chart mixed = chart();
+  mixed.roofs.memory[0].source = "measured (x.json)";
+  EXPECT_THAT(roofline_to_svg(mixed), HasSubstr("DRAM 1.00 TB/s, measured<"));
+  EXPECT_THAT(roofline_to_svg(mixed), HasSubstr("fp32 10.0 TFLOP/s, datasheet<"));
+}
+
 TEST(RooflineSvg, TimeBasedHasBothKernels) {
   const std::string svg = roofline_times_to_svg(chart());
   EXPECT_THAT(svg, HasSubstr("machine balance"));
-  // Two kernels, a hollow and a solid circle each, and one in the legend.
-  std::size_t circles = 0;
-  for (std::size_t at = svg.find("<circle"); at != std::string::npos;
-       at = svg.find("<circle", at + 1)) {
-    ++circles;
-  }
-  EXPECT_EQ(circles, 5U);
+  // Two kernels and one marker in the legend; a cross for what each needs and one in the legend.
+  EXPECT_EQ(count_of(svg, "<circle"), 3U);
+  EXPECT_EQ(count_of(svg, "v8.0\""), 3U);
+  EXPECT_THAT(svg, HasSubstr("10.0 % of DRAM<"));  // here kernels without FLOPs are drawn
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
+}
+
+TEST(RooflineSvg, TimeBasedHasTheBoxOfTheLaunches) {
+  roofline::Chart one = chart();
+  // Needed: 0.1 ms for the bytes, 0.2 ms for the FLOPs. 40 launches of 4.2 us: 0.168 ms.
+  one.points[0].record.launches = one.points[1].record.launches = 40;
+  EXPECT_THAT(roofline_times_to_svg(one), HasSubstr("40 launches: 168 us"));
+  EXPECT_THAT(roofline_times_to_svg(one), HasSubstr("launches, 4.20 us each"));
+  one.points[1].record.launches = 30;  // fewest and most
+  EXPECT_THAT(roofline_times_to_svg(one), HasSubstr("30 launches: 126 us"));
+  one.points[0].record.launches = one.points[1].record.launches = 0;  // not known
+  EXPECT_THAT(roofline_times_to_svg(one), Not(HasSubstr("launches, 4.20 us each")));
 }
 
 TEST(RooflineSvg, AnEmptyChartIsStillAPicture) {
   EXPECT_THAT(roofline_to_svg({}), HasSubstr("</svg>"));
   EXPECT_THAT(roofline_times_to_svg({}), HasSubstr("</svg>"));
+}
+
+TEST(RooflineSvg, RunsDifferInFillAndAreNamedInLegendAndList) {
+  const std::string svg = roofline_to_svg(two_runs({}));
+  EXPECT_THAT(svg, HasSubstr(">before</text>"));
+  // The first run is solid, the second hollow: three levels each and one sign in the legend.
+  EXPECT_EQ(count_of(svg, R"(fill="none" pointer-events="all")"), 4U);
+  EXPECT_EQ(count_of(svg, ">after</text>"), 3U);  // legend, two kernels of the list
+  EXPECT_NE(run_style("#d55e00", 0), run_style("#d55e00", 1));
+  EXPECT_NE(run_style("#d55e00", 1), run_style("#d55e00", 2));
+  EXPECT_NE(run_style("#d55e00", 2), run_style("#d55e00", 3));
+}
+
+TEST(RooflineSvg, LowerBoundsHaveArrows) {
+  const std::string arrow = R"(fill="none" stroke="#1c1e21" stroke-width="1.2")";
+  EXPECT_EQ(count_of(roofline_to_svg(chart()), arrow), 0U);
+  roofline::Chart incomplete = chart();
+  incomplete.points[0].record.flops_complete = false;
+  const std::string svg = roofline_to_svg(incomplete);
+  EXPECT_EQ(count_of(svg, arrow), 4U);  // one per level, one in the legend
+  EXPECT_THAT(svg, HasSubstr("&gt;=20.0 % of fp32"));
+  EXPECT_THAT(svg, HasSubstr("&gt;= FLOP counters of 1 kernels are missing"));
+  incomplete.points[1].record.flops_complete = false;  // zero of the FLOPs that were counted
+  EXPECT_THAT(roofline_to_svg(incomplete),
+              HasSubstr("&gt;=10.0 % of DRAM; FLOPs unknown, not in the chart"));
+  incomplete.points[1].record.flops_complete = true;
+  // At the needed time of the kernel, and in the legend.
+  EXPECT_EQ(count_of(roofline_times_to_svg(incomplete), arrow), 2U);
+}
+
+TEST(RooflineSvg, NumbersKeepClearOfEachOther) {
+  const PlotFrame frame{.x = {.low = 1, .high = 100, .from = 0, .to = 200},
+                        .y = {.low = 1, .high = 100, .from = 200, .to = 0},
+                        .x_title = "",
+                        .y_title = ""};
+  NumberPlacer numbers(frame);
+  numbers.add(100, 100, 10, 1);
+  numbers.add(100, 100, 10, 2);
+  numbers.add(195, 100, 10, 3);
+  const std::string svg = numbers.svg();
+  EXPECT_THAT(svg, HasSubstr(R"(<text x="107.0" y="104.5")"));  // right: 100 + 10 / 2 + 2
+  EXPECT_THAT(svg, HasSubstr(R"(<text x="85.0" y="104.5")"));   // left: 100 - 7 - 8
+  EXPECT_THAT(svg, HasSubstr(R"(<text x="180.0" y="104.5")"));  // no room on the right
+}
+
+TEST(RooflineSvg, IntegerOperationsAreNotFlop) {
+  roofline::Chart one = chart();
+  const hardware::RateKey int8{DType::Int8, hardware::Pipe::Tensor};
+  one.points[0].record.flops_by = {{int8, Flops::from_base(2e9)}};
+  one.roofs.compute[0].key = int8;
+  const std::string svg = roofline_to_svg(one);
+  EXPECT_THAT(svg, HasSubstr("int8_tensor 10.0 TOP/s"));
+  EXPECT_THAT(svg, HasSubstr(">GOP/s</text>"));
+  EXPECT_THAT(svg, HasSubstr("OP/byte</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("FLOP/s")));
+}
+
+TEST(Svg, DarkColoursAreForScreensAndReplaceAttributesOnly) {
+  const std::string svg = open_svg(10, 10, "t");
+  EXPECT_THAT(svg, HasSubstr("@media screen and (prefers-color-scheme:dark){"));
+  EXPECT_THAT(svg, HasSubstr(R"([fill="white"]{fill:#17191c})"));
+  EXPECT_THAT(svg, HasSubstr(R"(<rect width="100%" height="100%" fill="white"/>)"));
+  for (const Color& level : kLevelColors) {
+    EXPECT_THAT(svg, HasSubstr("[fill=\"" + std::string(level.value) + "\"]"));
+  }
+  for (const std::string_view color : kCurveColors) {
+    EXPECT_THAT(svg, HasSubstr("[stroke=\"" + std::string(color) + "\"]"));
+  }
 }
 
 characterize::Sample sample(characterize::Pattern pattern, DType dtype, double bytes,
@@ -150,6 +262,15 @@ TEST(MachineCurves, SeparatesBandwidthFromIntensity) {
   EXPECT_DOUBLE_EQ(curves.rate[0].points[1].first, 1.0);
   EXPECT_NEAR(curves.rate[0].points[1].second, 8.192e9, 1);
   EXPECT_THAT(machine_curves_to_svg(curves), HasSubstr("FLOP/s against intensity"));
+}
+
+TEST(MachineCurves, IntegerCeilingsAreOperations) {
+  hardware::Ceilings ceilings;
+  ceilings.rate[{DType::Int8, hardware::Pipe::Tensor}].value = FlopsPerSecond::from_base(6e14);
+  MachineCurves curves = machine_curves({}, &ceilings);
+  EXPECT_THAT(machine_curves_to_json(curves), HasSubstr(R"("unit": "OP/s")"));
+  curves.rate.push_back({.name = "int8", .points = {{1, 1e14}, {2, 2e14}}});
+  EXPECT_THAT(machine_curves_to_svg(curves), HasSubstr("int8_tensor 600 TOP/s"));
 }
 
 }  // namespace

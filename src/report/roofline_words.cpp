@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/roofline_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/operations.h"
+#include "core/text.h"
+
+namespace rooftile::report {
+
+std::string_view operations_of(const profile::KernelRecord& record) {
+  const bool integer = std::any_of(
+      record.flops_by.begin(), record.flops_by.end(),
+      [](const auto& entry) { return is_integer(entry.first.dtype) && entry.second.base() > 0.0; });
+  return operation_name(integer ? DType::Int8 : DType::Fp32);
+}
+
+std::string_view operations_of(const roofline::Chart& chart) {
+  const bool integer =
+      std::any_of(chart.points.begin(), chart.points.end(), [](const roofline::Point& point) {
+        return operations_of(point.record) == operation_name(DType::Int8);
+      });
+  return operation_name(integer ? DType::Int8 : DType::Fp32);
+}
+
+std::string operations_text(Flops count, std::string_view name, int digits) {
+  std::string text = format_flops(count, digits);
+  constexpr std::string_view kFloating = "FLOP";
+  return text.replace(text.size() - kFloating.size(), kFloating.size(), name);
+}
+
+std::string rate_unit(const roofline::Chart& chart) {
+  return fmt::format("{}{}/s", chart.binary_units ? "Gi" : "G", operations_of(chart));
+}
+
+std::string_view at_least(bool flops_complete) {
+  return flops_complete ? "" : ">=";
+}
+
+std::string at_least_note(const roofline::Chart& chart) {
+  const auto incomplete =
+      std::count_if(chart.points.begin(), chart.points.end(),
+                    [](const roofline::Point& point) { return !point.record.flops_complete; });
+  if (incomplete == 0) return "";
+  return fmt::format(
+      ">= FLOP counters of {} kernels are missing: FLOPs, intensity, rate and share of the roof "
+      "are "
+      "lower bounds",
+      incomplete);
+}
+
+std::string census_text(const roofline::Census& census) {
+  return fmt::format("zero-AI: {} kernels, {} launches ({} of launches, {} of time)",
+                     census.kernels, census.launches, percent_text(census.launch_fraction),
+                     percent_text(census.time_fraction));
+}
+
+std::size_t run_of(const roofline::Chart& chart, const roofline::Point& point) {
+  const auto same =
+      std::find_if(chart.phases.begin(), chart.phases.end(),
+                   [&](const roofline::Phase& phase) { return phase.label == point.phase; });
+  return same == chart.phases.end() ? 0 : static_cast<std::size_t>(same - chart.phases.begin());
+}
+
+std::string percent_text(double fraction) {
+  return fmt::format("{:.1f}%", fraction * 100);
+}
+
+}  // namespace rooftile::report

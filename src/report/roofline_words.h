@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words and marks that the views of a chart share, so that text and pictures say the same about a
+// kernel: what its operations are called, which numbers are lower bounds, what is not drawn.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "roofline/chart.h"
+
+namespace rooftile::report {
+
+/// "FLOP"; "OP" where integer operations are counted too: every FLOP is an operation.
+std::string_view operations_of(const profile::KernelRecord& record);
+std::string_view operations_of(const roofline::Chart& chart);
+
+/// "485.7 MFLOP", "137 GOP".
+std::string operations_text(Flops count, std::string_view name, int digits);
+
+/// Unit of chart_gflops(): "GFLOP/s", "GOP/s", "GiFLOP/s".
+std::string rate_unit(const roofline::Chart& chart);
+
+/// ">=" before what is computed from incomplete FLOP counters, nothing before the rest.
+std::string_view at_least(bool flops_complete);
+/// What ">=" means; empty when no kernel needs it.
+std::string at_least_note(const roofline::Chart& chart);
+
+/// "zero-AI: 3 kernels, 12 launches (10.0% of launches, 4.2% of time)"
+std::string census_text(const roofline::Census& census);
+
+/// Which of the chart's runs a point is of: an index of Chart::phases.
+std::size_t run_of(const roofline::Chart& chart, const roofline::Point& point);
+
+/// "22.6%"
+std::string percent_text(double fraction);
+
+}  // namespace rooftile::report
