@@ -114,16 +114,16 @@ void add_tensor(const KernelSeries& kernel, const TensorQuestion& question, Kern
   record.flops_complete = record.flops_complete && !tensor->partial;
 }
 
-/// Zero is only believed when the counters of FP64, FP32 and FP16 said so (a processor has no
-/// FP16 counters); n/a and absent are not zero.
-void total_flops(const KernelSeries& kernel, KernelRecord& record) {
+/// Zero is only believed when the counters of two precisions said so: people who count one leave
+/// out what the program does in another. n/a and absent are not zero.
+void total_flops(KernelRecord& record) {
   Flops sum;
   for (const auto& [rate, flops] : record.flops_by) sum += flops;
-  const auto has = [&record](DType dtype) {
-    return record.flops_by.contains({dtype, Pipe::Vector});
-  };
-  const bool processor = kernel.find("cpu_flops_dp") || kernel.find("cpu_flops_sp");
-  const bool counted = has(DType::Fp64) && has(DType::Fp32) && (has(DType::Fp16) || processor);
+  std::size_t precisions = 0;
+  for (const DType dtype : {DType::Fp64, DType::Fp32, DType::Fp16}) {
+    precisions += record.flops_by.contains({dtype, Pipe::Vector}) ? 1 : 0;
+  }
+  const bool counted = precisions >= 2;
   if (sum.base() > 0.0 || (counted && record.flops_complete)) record.flops = sum;
 }
 
@@ -150,7 +150,7 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
   add_quantities(kernel, isa, known, record, findings);
   add_tensor(kernel, {.isa = isa, .time = known, .always_512 = options.tensor_512}, record,
              findings);
-  total_flops(kernel, record);
+  total_flops(record);
   return record;
 }
 

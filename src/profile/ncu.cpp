@@ -19,6 +19,7 @@
 #include "core/text.h"
 #include "profile/delimited.h"
 #include "profile/importer.h"
+#include "profile/ncu_columns.h"
 #include "profile/ncu_labels.h"
 #include "profile/number_text.h"
 
@@ -43,13 +44,7 @@ struct WideColumn {
   CounterUnit unit;
 };
 
-using Index = std::optional<std::size_t>;
-
-struct Columns {
-  Index id, process, kernel, metric, unit, value, section, invocations, count, grid, block, cc;
-  Index device_name, cc_major, cc_minor, sm_count;
-  std::array<Index, 3> grid_dim, block_dim;  ///< of raw pages
-};
+using Index = NcuColumns::Index;
 
 class NcuImport {
  public:
@@ -91,7 +86,7 @@ class NcuImport {
   LineFields fields_;
   TableKind kind_ = TableKind::None;
   char delimiter_ = ',';
-  Columns at_;
+  NcuColumns at_;
   std::size_t width_ = 0;
   bool units_seen_ = false;  ///< of a wide table
   std::vector<WideColumn> wide_;
@@ -115,36 +110,15 @@ bool NcuImport::start_table(std::string_view line) {
   auto delimiter = header_delimiter(line, "Kernel Name");
   if (!delimiter) delimiter = header_delimiter(line, "Invocations");  // a summary per GPU
   if (!delimiter || !fields_.split(line, *delimiter)) return false;
-  Columns at;
-  const auto column = [&](std::string_view name) { return fields_.find(name); };
-  at.kernel = column("Kernel Name");
-  at.id = column("ID");
-  at.process = column("Process ID");
-  at.metric = column("Metric Name");
-  at.unit = column("Metric Unit");
-  at.value = column("Metric Value");
-  at.section = column("Section Name");
-  at.invocations = column("Invocations");
-  at.count = column("Count");
-  at.grid = column("Grid Size");
-  at.block = column("Block Size");
-  at.cc = column("CC");
-  at.device_name = column("device__attribute_display_name");
-  at.cc_major = column("device__attribute_compute_capability_major");
-  at.cc_minor = column("device__attribute_compute_capability_minor");
-  at.sm_count = column("device__attribute_multiprocessor_count");
-  for (std::size_t i = 0; i < 3; ++i) {
-    at.grid_dim[i] = column(fmt::format("launch__grid_dim_{:c}", "xyz"[i]));
-    at.block_dim[i] = column(fmt::format("launch__block_dim_{:c}", "xyz"[i]));
-  }
+  NcuColumns at = find_ncu_columns(fields_);
   TableKind kind = TableKind::None;
   std::vector<WideColumn> wide;
   std::int64_t counters = 0, ignored = 0;
   if (at.metric && at.value && at.kernel) {
     kind = TableKind::Long;
-  } else if (at.metric && column("Average") && at.invocations) {
+  } else if (at.metric && at.average && at.invocations) {
     kind = TableKind::Summary;
-    at.value = column("Average");
+    at.value = at.average;
   } else if (!at.metric && at.kernel) {
     kind = at.count && !at.id ? TableKind::Aggregated : TableKind::Wide;
     for (std::size_t i = 0; i < fields_.size(); ++i) {

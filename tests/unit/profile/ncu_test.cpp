@@ -308,14 +308,14 @@ TEST(Tensor, PeaksOfEverySourceTypeAreRoofs) {
   EXPECT_DOUBLE_EQ((roofs[{DType::Fp64, Pipe::Tensor}]), 64e9);
 }
 
-TEST(ZeroFlops, AreBelievedWhenEveryPrecisionWasCounted) {
+TEST(ZeroFlops, AreBelievedWhenTwoPrecisionsWereCounted) {
   const auto inst = [](const std::string& op) {
     return row(0, "k", "sm__sass_thread_inst_executed_op_" + op + "_pred_on.sum", "inst", "0");
   };
   std::string text = kLong + row(0, "k", "dram__bytes.sum", "byte", "10");
   for (const char* op : {"fadd", "fmul", "ffma"}) text += inst(op);
   EXPECT_FALSE(evaluate(import(text), {})->kernels.at(0).flops) << "FP16 work is not excluded";
-  for (const char* op : {"hadd", "hmul", "hfma", "dadd", "dmul", "dfma"}) text += inst(op);
+  for (const char* op : {"hadd", "hmul", "hfma"}) text += inst(op);
   EXPECT_TRUE(evaluate(import(text), {})->kernels.at(0).zero_ai());
 }
 
