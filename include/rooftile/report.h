@@ -26,7 +26,8 @@ struct OperatorReport {
   std::int64_t count = 0;  ///< launches in the step
   std::string shape;
   std::string dtype;
-  double latency_ms = 0, low_ms = 0, high_ms = 0;  ///< all launches together
+  /// All launches together; low and high are the 80 % interval, equal where none is stated.
+  double latency_ms = 0, low_ms = 0, high_ms = 0;
   double bound_ms = 0;
   std::string limiter;  ///< compute | l1 | l2 | dram | launch
   TrafficBytes traffic;
@@ -41,7 +42,7 @@ struct OperatorReport {
 };
 
 struct LatencyReport {
-  double total_ms = 0, low_ms = 0, high_ms = 0;
+  double total_ms = 0, low_ms = 0, high_ms = 0;  ///< low equals high where no interval is stated
   double forward_ms = 0, backward_ms = 0, optimizer_ms = 0, communication_ms = 0;
 };
 

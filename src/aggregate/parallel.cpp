@@ -207,6 +207,12 @@ void list_transfers(const StageEstimate& stage, const Parallelism& parallelism,
   }
 }
 
+/// The predictor states intervals: those of the links alone are none of the step.
+bool states_intervals(const std::vector<StageEstimate>& stages) {
+  return std::any_of(stages.begin(), stages.end(),
+                     [](const StageEstimate& stage) { return stage.step.low < stage.step.high; });
+}
+
 /// Only bounds: then the links count with theirs, too.
 bool only_bounds(const std::vector<StageEstimate>& stages) {
   for (const StageEstimate& stage : stages) {
@@ -229,8 +235,9 @@ StepEstimate parallel_step(std::vector<StageEstimate> stages, const Parallelism&
   };
   const Schedule times = seen_from(Side::Time);
   step.total = times.total();
-  step.low = seen_from(Side::Low).total();
-  step.high = seen_from(Side::High).total();
+  const bool stated = states_intervals(stages);
+  step.low = stated ? seen_from(Side::Low).total() : step.total;
+  step.high = stated ? seen_from(Side::High).total() : step.total;
   step.bound = seen_from(Side::Bound).total();
   step.communication = times.communication;
   step.by_phase[static_cast<std::size_t>(Phase::Forward)] = times.forward;

@@ -68,13 +68,15 @@ StepEstimate step_time(std::vector<OperatorEstimate> operators) {
   }
   step.low = max(step.total - below.total(), step.bound);
   step.high = step.total + above.total();
+  const bool stated = step.low < step.high;
   if (!bound_only && step.host > step.total) {
     const double stretch = step.host / step.total;
     step.by_limiter[static_cast<std::size_t>(latency::Limiter::Launch)] += step.host - step.total;
     for (Seconds& phase : step.by_phase) phase *= stretch;
     step.total = step.host;
-    step.low = max(step.low, step.host / kHostSpread);
-    step.high = max(step.high, step.host * kHostSpread);
+    // The host's spread alone is no interval of a step whose kernels have none.
+    step.low = stated ? max(step.low, step.host / kHostSpread) : step.total;
+    step.high = stated ? max(step.high, step.host * kHostSpread) : step.total;
   }
   step.operators = std::move(operators);
   return step;

@@ -2,6 +2,7 @@
 #include "app/labels.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include "core/csv.h"
 #include "core/error_statistics.h"
 #include "core/text.h"
+#include "hardware/load.h"
 
 namespace rooftile::app {
 
@@ -89,6 +91,12 @@ bool apply_option(std::string_view option, Request& request) {
   return true;
 }
 
+Result<std::int64_t> positive(const CsvReader& csv, std::size_t column, std::string_view name) {
+  ROOFTILE_TRY(const std::int64_t value, csv.integer(column));
+  if (value < 1) return bad_input(csv.where(column), fmt::format("{} is {}", name, value));
+  return value;
+}
+
 Result<LabelRow> read_row(const CsvReader& csv, const Columns& c, const std::string& models) {
   LabelRow row;
   LabelCase& known = row.known;
@@ -100,8 +108,8 @@ Result<LabelRow> read_row(const CsvReader& csv, const Columns& c, const std::str
     return bad_input(csv.where(c.mode), fmt::format("unknown mode \"{}\"", printable(known.mode)),
                      "mode is inf or train");
   }
-  ROOFTILE_TRY(const std::int64_t sequence, csv.integer(c.sequence));
-  ROOFTILE_TRY(row.request.batch, csv.integer(c.batch));
+  ROOFTILE_TRY(const std::int64_t sequence, positive(csv, c.sequence, "seqlen"));
+  ROOFTILE_TRY(row.request.batch, positive(csv, c.batch, "batch"));
   ROOFTILE_TRY(known.measured_ms, csv.number(c.measured));
   if (!(known.measured_ms > 0)) return bad_input(csv.where(c.measured), "a time must be positive");
   known.name = fmt::format("{}-{}-{}-{}{}{}", known.model, known.mode, sequence, row.request.batch,
@@ -116,6 +124,17 @@ Result<LabelRow> read_row(const CsvReader& csv, const Columns& c, const std::str
   row.request.phase = known.mode == "inf" ? "infer" : "train";
   row.modelled = apply_option(known.option, row.request);
   return row;
+}
+
+/// Mean error of a baseline over the rows that have it; nothing without any.
+std::optional<double> mean_error(const std::vector<const LabelCase*>& cases,
+                                 std::optional<double> LabelCase::* ms) {
+  std::vector<Compared> compared;
+  for (const LabelCase* one : cases) {
+    if (one->*ms) compared.push_back({.measured = one->measured_ms, .predicted = *(one->*ms)});
+  }
+  if (compared.empty()) return std::nullopt;
+  return error_statistics(compared).mean_error;
 }
 
 LabelSummary summarize(std::string group, const std::vector<const LabelCase*>& cases) {
@@ -136,6 +155,8 @@ LabelSummary summarize(std::string group, const std::vector<const LabelCase*>& c
   static_cast<ErrorStatistics&>(s) = error_statistics(compared);
   s.group = std::move(group);
   s.baseline_error = error_statistics(bounds).mean_error;
+  s.trivial_error = mean_error(cases, &LabelCase::trivial_ms);
+  s.neusight_error = mean_error(cases, &LabelCase::neusight_ms);
   for (const auto& [name, list] : published) {
     const ErrorStatistics of_method = error_statistics(list);
     s.published_error[name] = of_method.mean_error;
@@ -159,14 +180,67 @@ std::vector<LabelSummary> summaries(const std::vector<LabelCase>& cases) {
   return result;
 }
 
-Result<Report> predict_row(const LabelRow& row, const Catalog& catalog,
-                           const PredictorOf& predictor_of) {
-  ROOFTILE_TRY(const latency::Predictor* predictor, predictor_of(row.known.device));
-  return predict_with(row.request, catalog, *predictor);
+std::vector<report::FusionGain> fusion_gains(const std::vector<LabelCase>& cases) {
+  std::vector<report::FusionGain> gains;
+  for (const LabelCase& fused : cases) {
+    if (fused.option != "fusion") continue;
+    for (const LabelCase& plain : cases) {
+      const bool same = plain.option.empty() && plain.device == fused.device &&
+                        fused.name == plain.name + "-fusion";
+      if (!same) continue;
+      gains.push_back({.device = plain.device,
+                       .name = plain.name,
+                       .measured = plain.measured_ms / fused.measured_ms,
+                       .predicted = plain.predicted_ms / fused.predicted_ms});
+    }
+  }
+  return gains;
 }
 
-/// What is wrong with a row is in the row or in a file that it names; both are said.
+/// Devices of the file by the name that it uses.
+class Devices {
+ public:
+  explicit Devices(const Catalog& catalog) : catalog_(catalog) {}
+
+  Result<const hardware::GpuSpec*> find(const std::string& name, const std::string& where) {
+    const auto known = gpus_.find(name);
+    if (known != gpus_.end()) return &known->second;
+    auto gpu = hardware::load_gpu(catalog_, name);
+    if (!gpu) {
+      Error error = gpu.error();
+      if (error.where.empty()) error.where = where;
+      return tl::unexpected(std::move(error));
+    }
+    return &gpus_.emplace(name, *std::move(gpu)).first->second;
+  }
+
+ private:
+  const Catalog& catalog_;
+  std::map<std::string, hardware::GpuSpec> gpus_;
+};
+
+Status predict_row(const Catalog& catalog, const LabelPredictors& predictors, LabelRow& row,
+                   std::string& predictor) {
+  LabelCase& one = row.known;
+  ROOFTILE_TRY(const Report report, predict_with(row.request, catalog, *predictors.main));
+  predictor = report.predictor;
+  one.predicted_ms = report.latency.total_ms;
+  one.low_ms = report.latency.low_ms;
+  one.high_ms = report.latency.high_ms;
+  one.bound_ms = report.bound_total_ms;
+  for (const auto& [baseline, ms] : {std::pair(predictors.trivial, &one.trivial_ms),
+                                     std::pair(predictors.neusight, &one.neusight_ms)}) {
+    if (baseline == nullptr) continue;
+    ROOFTILE_TRY(const Report beside, predict_with(row.request, catalog, *baseline));
+    *ms = beside.latency.total_ms;
+  }
+  return {};
+}
+
+/// What is wrong with a row is in the row or in a file that it names; both are said. The command
+/// line is not to blame, also where the request that the row makes is refused as one.
 tl::unexpected<Error> at_row(Error error, const std::string& row) {
+  if (error.code == ErrorCode::Usage) error.code = ErrorCode::BadInput;
   if (error.where.empty()) {
     error.where = row;
   } else {
@@ -175,10 +249,20 @@ tl::unexpected<Error> at_row(Error error, const std::string& row) {
   return tl::unexpected(std::move(error));
 }
 
+Status check_cases(const LabelEvaluation& evaluation, const std::string& file) {
+  if (!evaluation.cases.empty()) return {};
+  if (evaluation.skipped.empty()) return bad_input(file, "holds no measured steps");
+  std::vector<std::string> options;
+  for (const auto& [option, rows] : evaluation.skipped) options.push_back(printable(option));
+  return bad_input(
+      file, fmt::format("no row has an option that is modelled, only {}", fmt::join(options, ", ")),
+      "options are empty, fusion, dpN, tpN, ppN and ppN_M");
+}
+
 }  // namespace
 
 Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
-                                        const Catalog& catalog, const PredictorOf& predictor_of) {
+                                        const Catalog& catalog, const PredictorsOf& predictors_of) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(models, ignored)) {
     return bad_input(models, "is not a folder",
@@ -187,6 +271,7 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
   ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
   ROOFTILE_TRY(const Columns columns, find_columns(header));
+  Devices devices(catalog);
   LabelEvaluation evaluation;
   evaluation.unread_columns = columns.unread;
   while (true) {
@@ -198,16 +283,14 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
       evaluation.skipped[row.known.option] += 1;
       continue;
     }
-    const auto report = predict_row(row, catalog, predictor_of);
-    if (!report) return at_row(report.error(), csv.where());
-    evaluation.predictor = report->predictor;
-    LabelCase& one = row.known;
-    one.predicted_ms = report->latency.total_ms;
-    one.low_ms = report->latency.low_ms;
-    one.high_ms = report->latency.high_ms;
-    one.bound_ms = report->bound_total_ms;
-    evaluation.cases.push_back(std::move(one));
+    ROOFTILE_TRY(const hardware::GpuSpec* gpu,
+                 devices.find(row.known.device, csv.where(columns.device)));
+    const Status predicted = predict_row(catalog, predictors_of(*gpu), row, evaluation.predictor);
+    if (!predicted) return at_row(predicted.error(), csv.where());
+    evaluation.cases.push_back(std::move(row.known));
   }
+  ROOFTILE_CHECK(check_cases(evaluation, file));
+  evaluation.fusion = fusion_gains(evaluation.cases);
   evaluation.summary = summaries(evaluation.cases);
   return evaluation;
 }

@@ -3,7 +3,8 @@
 // Predicted steps against measured ones: the layout of NeuSight's label files (device, model_name,
 // mode, seqlen, batch, option, measured_ms, and columns of published predictions). Models are
 // Hugging Face configs, <models folder>/<model_name>.json. Rows whose option is not modelled are
-// counted and named, never dropped in silence.
+// counted and named, never dropped in silence. What is wrong with a row is wrong with the file:
+// every such error is one of input and names its line.
 #pragma once
 
 #include <functional>
@@ -16,11 +17,17 @@
 
 namespace rooftile::app {
 
-/// The predictor for a device of the file; leave-one-GPU-out gives another one to each.
-using PredictorOf = std::function<Result<const latency::Predictor*>(const std::string& device)>;
+/// The predictor that is evaluated and the fitted baselines beside it, which may be null.
+struct LabelPredictors {
+  const latency::Predictor* main = nullptr;
+  const latency::Predictor* trivial = nullptr;
+  const latency::Predictor* neusight = nullptr;
+};
+/// Those for a GPU of the file; leave-one-GPU-out gives others to each.
+using PredictorsOf = std::function<LabelPredictors(const hardware::GpuSpec& gpu)>;
 
 Result<report::LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
                                                 const Catalog& catalog,
-                                                const PredictorOf& predictor_of);
+                                                const PredictorsOf& predictors_of);
 
 }  // namespace rooftile::app

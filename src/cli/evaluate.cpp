@@ -30,6 +30,12 @@ struct EvaluateKernels {
   Output output;
 };
 
+Status check_two_gpus(const fit::Dataset& dataset) {
+  if (dataset.machines.size() >= 2) return {};
+  return bad_input(dataset.files.front(), "holds a single GPU: nothing is left to fit on",
+                   "add files with other GPUs");
+}
+
 Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit::Dataset& dataset,
                                       const Catalog& catalog) {
   if (!command.left_out) {
@@ -45,9 +51,7 @@ Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit:
   if (!command.predictor.empty() && command.predictor != "rooftile")
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
                        "leave out --predictor; the baselines are beside it in the table");
-  if (dataset.machines.size() < 2)
-    return bad_input(command.files.front(), "holds a single GPU: nothing is left to fit on",
-                     "add files with other GPUs");
+  ROOFTILE_CHECK(check_two_gpus(dataset));
   fit::FitOptions options = command.fit;
   options.all_gpus = false;
   options.progress = progress_bar("refit");
@@ -120,53 +124,72 @@ std::vector<std::string> kernels_beside(const std::string& labels) {
   return files;
 }
 
-/// One predictor per GPU of the data, each fitted without it; GPUs that the data do not show get
-/// the one that was fitted on everything.
-Result<app::PredictorOf> left_out_predictors(const EvaluateLabels& command,
-                                             const Catalog& catalog) {
+/// Predictors for labels, owned.
+struct PredictorSet {
+  std::unique_ptr<latency::Predictor> main, trivial, neusight;
+  [[nodiscard]] app::LabelPredictors view() const {
+    return {.main = main.get(), .trivial = trivial.get(), .neusight = neusight.get()};
+  }
+};
+
+PredictorSet make_set(const latency::learned::Weights& weights,
+                      const latency::neusight::Weights& neusight) {
+  return {.main = latency::learned::make_learned(weights),
+          .trivial = latency::learned::make_trivial(weights),
+          .neusight = latency::neusight::make_neusight(neusight)};
+}
+
+/// One set per GPU of the data, each fitted without it; GPUs that the data do not show get the one
+/// that was fitted on everything.
+Result<app::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
+                                              const Catalog& catalog) {
   const auto files = command.kernels.empty() ? kernels_beside(command.file) : command.kernels;
   if (files.empty()) {
     return usage_error("--leave-one-gpu-out needs measured kernels to refit on",
                        "name them with --kernels FILE...");
   }
   ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(files, catalog));
+  ROOFTILE_CHECK(check_two_gpus(dataset));
   fit::FitOptions options = command.fit;
   options.progress = progress_bar("refit");
   ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, options));
-  auto by_gpu = std::make_shared<std::map<std::string, std::unique_ptr<latency::Predictor>>>();
+  options.progress = progress_bar("refit neusight");
+  ROOFTILE_TRY(const fit::NeuSightFits neusight, fit::fit_neusight(dataset, options, {}));
+  auto by_gpu = std::make_shared<std::map<std::string, PredictorSet>>();
   // Intervals from the residuals of the GPUs that are not left out.
   const fit::Evaluation residuals = fit::evaluate_left_out(dataset, fits, nullptr);
   for (std::uint32_t i = 0; i < fits.without.size(); ++i) {
     latency::learned::Weights& weights = fits.without[i];
     weights.intervals = fit::calibrate(dataset, residuals.cases, i);
-    (*by_gpu)[dataset.machines[i].gpu.id] = latency::learned::make_learned(weights);
+    (*by_gpu)[dataset.machines[i].gpu.id] = make_set(weights, neusight.without[i]);
   }
-  if (fits.all) {
-    fits.all->intervals = fit::calibrate(dataset, residuals.cases, std::nullopt);
-    (*by_gpu)[""] = latency::learned::make_learned(*fits.all);
-  }
-  return [by_gpu, &catalog](const std::string& device) -> Result<const latency::Predictor*> {
-    ROOFTILE_TRY(const auto gpu, hardware::load_gpu(catalog, device));
+  fits.all->intervals = fit::calibrate(dataset, residuals.cases, std::nullopt);
+  (*by_gpu)[""] = make_set(*fits.all, *neusight.all);
+  return [by_gpu](const hardware::GpuSpec& gpu) {
     const auto it = by_gpu->find(gpu.id);
-    return (it != by_gpu->end() ? it : by_gpu->find(""))->second.get();
+    return (it != by_gpu->end() ? it : by_gpu->find(""))->second.view();
   };
+}
+
+Result<app::PredictorsOf> named_predictors(const std::string& name, const Catalog& catalog) {
+  auto set = std::make_shared<PredictorSet>();
+  ROOFTILE_TRY(set->main, latency::make_predictor(name, catalog));
+  ROOFTILE_TRY(set->trivial, latency::make_predictor("trivial", catalog));
+  ROOFTILE_TRY(set->neusight, latency::make_predictor("neusight", catalog));
+  return [set](const hardware::GpuSpec&) { return set->view(); };
 }
 
 Status run_evaluate_labels(const EvaluateLabels& command, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto predictor, latency::make_predictor(command.predictor, catalog));
-  app::PredictorOf predictor_of = [&](const std::string&) -> Result<const latency::Predictor*> {
-    return predictor.get();
-  };
-  if (command.left_out) {
-    if (!command.predictor.empty() && command.predictor != "rooftile") {
-      return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
-                         "leave out --predictor");
-    }
-    ROOFTILE_TRY(predictor_of, left_out_predictors(command, catalog));
+  if (command.left_out && !command.predictor.empty() && command.predictor != "rooftile") {
+    return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
+                       "leave out --predictor; the baselines are beside it in the table");
   }
+  ROOFTILE_TRY(const app::PredictorsOf predictors_of,
+               command.left_out ? left_out_predictors(command, catalog)
+                                : named_predictors(command.predictor, catalog));
   ROOFTILE_TRY(auto evaluation,
-               app::evaluate_labels(command.file, command.models, catalog, predictor_of));
+               app::evaluate_labels(command.file, command.models, catalog, predictors_of));
   evaluation.left_out = command.left_out;
   if (command.output.format == "json")
     return emit(command.output, report::labels_to_json(evaluation));

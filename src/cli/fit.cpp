@@ -12,6 +12,7 @@
 #include "fit/fit.h"
 #include "fit/fit_neusight.h"
 #include "fit/inspect.h"
+#include "fit/selection.h"
 #include "report/evaluation_view.h"
 
 namespace rooftile::cli {
@@ -40,24 +41,36 @@ std::string quoted_command(const FitCommand& command) {
                             std::filesystem::path(command.out).filename().generic_string());
 }
 
+constexpr std::string_view kSingleGpu =
+    "fitted on a single GPU: nothing could be left out, so errors on other GPUs are not known and "
+    "intervals are not calibrated";
+
+std::vector<std::string> notes_of(const FitCommand& command) {
+  if (command.options.leave_one_out) return {};
+  return {std::string(kSingleGpu)};
+}
+
 Status write_result(const FitCommand& command, const std::string& weights,
                     const std::string& card) {
   ROOFTILE_CHECK(write_file_atomic(command.out + "/weights.json", weights));
   return write_file_atomic(command.out + "/card.json", card);
 }
 
-/// Fits, writes weights and card, and returns the errors on left-out GPUs.
+/// Fits, writes weights and card, and returns the errors on left-out GPUs; without cases where
+/// there is a single GPU and nothing to leave out.
 Result<fit::Evaluation> write_default(const FitCommand& command, const fit::Dataset& dataset,
                                       const Catalog& catalog) {
   ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, command.options));
-  fit::Evaluation left_out = fit::evaluate_left_out(dataset, fits, nullptr);
+  fit::Evaluation left_out = command.options.leave_one_out
+                                 ? fit::evaluate_left_out(dataset, fits, nullptr)
+                                 : fit::Evaluation();
   latency::learned::Weights& weights = *fits.all;
   weights.intervals = fit::calibrate(dataset, left_out.cases, std::nullopt);
   ROOFTILE_CHECK(write_result(command, to_json(weights),
                               fit::card_json(dataset,
                                              {.name = weights.name,
                                               .features = latency::learned::features_hash(),
-                                              .notes = {},
+                                              .notes = notes_of(command),
                                               .ranges = weights.ranges,
                                               .seed = command.options.seed,
                                               .command = quoted_command(command)},
@@ -68,12 +81,15 @@ Result<fit::Evaluation> write_default(const FitCommand& command, const fit::Data
 Result<fit::Evaluation> write_neusight(const FitCommand& command, const fit::Dataset& dataset) {
   const fit::NeuSightOptions form;
   ROOFTILE_TRY(const fit::NeuSightFits fits, fit::fit_neusight(dataset, command.options, form));
-  fit::Evaluation left_out = fit::evaluate_left_out(dataset, fits);
+  fit::Evaluation left_out =
+      command.options.leave_one_out ? fit::evaluate_left_out(dataset, fits) : fit::Evaluation();
+  std::vector<std::string> notes = fit::card_notes(form);
+  for (std::string& note : notes_of(command)) notes.push_back(std::move(note));
   ROOFTILE_CHECK(write_result(command, to_json(*fits.all),
                               fit::card_json(dataset,
                                              {.name = "neusight",
                                               .features = latency::neusight::features_hash(),
-                                              .notes = fit::card_notes(form),
+                                              .notes = notes,
                                               .ranges = fit::inspect(dataset).ranges,
                                               .seed = command.options.seed,
                                               .command = quoted_command(command)},
@@ -91,6 +107,8 @@ Status run_fit(FitCommand command, const Context& context) {
   if (command.out.empty())
     return usage_error("rooftile fit needs a folder for its result",
                        "add --out DIR, or --inspect to look at the data only");
+  ROOFTILE_CHECK(fit::check_enough_rows(dataset));
+  command.options.leave_one_out = dataset.machines.size() > 1;
   std::error_code failed;
   std::filesystem::create_directories(command.out, failed);
   if (failed) return bad_input(command.out, "cannot be created: " + failed.message());
@@ -101,6 +119,10 @@ Status run_fit(FitCommand command, const Context& context) {
                                                    ? write_neusight(command, dataset)
                                                    : write_default(command, dataset, catalog));
   std::filesystem::remove(checkpoint, failed);
+  if (!command.options.leave_one_out) {
+    fmt::print(stderr, "warning: {}\n", kSingleGpu);
+    return emit({}, fmt::format("Weights and card are in {}.\n", command.out));
+  }
   return emit({}, report::evaluation_to_text(left_out));
 }
 

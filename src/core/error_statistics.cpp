@@ -29,14 +29,17 @@ ErrorStatistics error_statistics(std::span<const Compared> cases) {
   std::vector<double> errors;
   errors.reserve(cases.size());
   std::int64_t inside = 0;
+  std::int64_t stated = 0;
   for (const Compared& one : cases) {
     errors.push_back(std::fabs(one.error()));
     s.mean_error += errors.back() / n;
     s.bias += one.error() / n;
     s.worst_error = std::max(s.worst_error, errors.back());
+    if (!(one.low < one.high)) continue;
+    ++stated;
     if (one.low <= one.measured && one.measured <= one.high) ++inside;
   }
-  s.coverage = static_cast<double>(inside) / n;
+  if (stated > 0) s.coverage = static_cast<double>(inside) / static_cast<double>(stated);
   s.p90_error = nearest_rank(std::move(errors));
   return s;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace rooftile {
@@ -14,7 +15,7 @@ namespace rooftile {
 /// One prediction beside its measurement; all four in the same unit, `measured` positive.
 struct Compared {
   double measured = 1, predicted = 1;
-  double low = 1, high = 1;  ///< the stated interval
+  double low = 1, high = 1;  ///< the stated interval; equal where none is stated
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
@@ -24,7 +25,8 @@ struct ErrorStatistics {
   double p90_error = 0;    ///< 90 % of |error| are at most this
   double worst_error = 0;  ///< largest |error|
   double bias = 0;         ///< mean of the signed error
-  double coverage = 0;     ///< fraction of the measurements inside of their interval
+  /// Fraction of the measurements inside of their interval; nothing where none is stated.
+  std::optional<double> coverage;
 };
 
 /// All zero without cases.

@@ -203,7 +203,8 @@ std::optional<std::string_view> nearest(std::string_view text,
     const std::size_t shorter = std::min(candidate.size(), key.size());
     if (longer - shorter >= best_distance) continue;
     const std::size_t distance = edit_distance(key, to_lower(candidate));
-    if (distance < best_distance) {
+    // Nothing in common is no likeness: "b" is not meant by "m".
+    if (distance < best_distance && distance < longer) {
       best_distance = distance;
       best = candidate;
     }

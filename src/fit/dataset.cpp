@@ -28,19 +28,31 @@ struct Source {
   std::string path;
   std::uint32_t file = 0;
 
+  /// A whole number that may be 0: a padding, a window.
   [[nodiscard]] Result<std::int64_t> integer(std::string_view column) const {
-    ROOFTILE_TRY(const std::size_t index, header.column(column));
-    ROOFTILE_TRY(const std::int64_t value, csv.integer(index));
-    if (value < 0) return bad_input(csv.where(index), "is negative", "sizes are whole numbers");
-    return value;
+    return at_least(0, column);
+  }
+  [[nodiscard]] Result<std::int64_t> size(std::string_view column) const {
+    return at_least(1, column);
   }
   [[nodiscard]] Result<std::string_view> text(std::string_view column) const {
     ROOFTILE_TRY(const std::size_t index, header.column(column));
-    return csv[index];
+    return trim(csv[index]);
   }
   [[nodiscard]] std::string where(std::string_view column) const {
     const auto index = header.find(column);
     return index ? csv.where(*index) : csv.where();
+  }
+
+ private:
+  [[nodiscard]] Result<std::int64_t> at_least(std::int64_t least, std::string_view column) const {
+    ROOFTILE_TRY(const std::size_t index, header.column(column));
+    ROOFTILE_TRY(const std::int64_t value, csv.integer(index));
+    if (value < least)
+      return bad_input(csv.where(index),
+                       fmt::format("{} is {}, it must be at least {}", column, value, least),
+                       "sizes are whole numbers");
+    return value;
   }
 };
 
@@ -88,10 +100,10 @@ struct RowOp {
 
 Result<std::optional<RowOp>> product_row(const Source& s) {
   ROOFTILE_TRY(const auto op, s.text("op"));
-  ROOFTILE_TRY(const auto b, s.integer("b"));
-  ROOFTILE_TRY(const auto m, s.integer("m"));
-  ROOFTILE_TRY(const auto n, s.integer("n"));
-  ROOFTILE_TRY(const auto k, s.integer("k"));
+  ROOFTILE_TRY(const auto b, s.size("b"));
+  ROOFTILE_TRY(const auto m, s.size("m"));
+  ROOFTILE_TRY(const auto n, s.size("n"));
+  ROOFTILE_TRY(const auto k, s.size("k"));
   if (op == "bmm") return RowOp{ops::BatchedMatmul{.batch = b, .m = m, .n = n, .k = k}};
   if (op != "linear")
     return unsupported(s.where("op"), fmt::format("unknown operator \"{}\"", printable(op)),
@@ -103,8 +115,8 @@ Result<std::optional<RowOp>> product_row(const Source& s) {
 
 Result<std::optional<RowOp>> vector_row(const Source& s) {
   ROOFTILE_TRY(const auto op, s.text("op"));
-  ROOFTILE_TRY(const auto b, s.integer("b"));
-  ROOFTILE_TRY(const auto h, s.integer("h"));
+  ROOFTILE_TRY(const auto b, s.size("b"));
+  ROOFTILE_TRY(const auto h, s.size("h"));
   const Shape shape{b, h};
   if (op == "softmax") return RowOp{ops::Softmax{.shape = shape}};
   if (op == "ln") return RowOp{ops::LayerNorm{.shape = shape}};
@@ -121,12 +133,12 @@ Result<std::optional<RowOp>> vector_row(const Source& s) {
 
 Result<std::optional<RowOp>> conv_row(const Source& s) {
   ops::ConvShape c;
-  ROOFTILE_TRY(c.n, s.integer("b"));
-  ROOFTILE_TRY(c.c, s.integer("c_in"));
-  ROOFTILE_TRY(c.k, s.integer("c_out"));
-  ROOFTILE_TRY(c.h, s.integer("hw"));
-  ROOFTILE_TRY(c.r, s.integer("filter"));
-  ROOFTILE_TRY(c.stride_h, s.integer("stride"));
+  ROOFTILE_TRY(c.n, s.size("b"));
+  ROOFTILE_TRY(c.c, s.size("c_in"));
+  ROOFTILE_TRY(c.k, s.size("c_out"));
+  ROOFTILE_TRY(c.h, s.size("hw"));
+  ROOFTILE_TRY(c.r, s.size("filter"));
+  ROOFTILE_TRY(c.stride_h, s.size("stride"));
   ROOFTILE_TRY(c.pad_h, s.integer("padding"));
   c.w = c.h, c.s = c.r, c.stride_w = c.stride_h, c.pad_w = c.pad_h;
   return RowOp{ops::Conv2d{.conv = c}};
@@ -144,9 +156,9 @@ Result<std::optional<RowOp>> low_precision_row(const Source& s) {
   ROOFTILE_TRY(const auto name, s.text("gemm_dtype"));
   const auto dtype = dtype_named(name);
   if (!dtype) return std::optional<RowOp>();
-  ROOFTILE_TRY(const auto m, s.integer("m"));
-  ROOFTILE_TRY(const auto n, s.integer("n"));
-  ROOFTILE_TRY(const auto k, s.integer("k"));
+  ROOFTILE_TRY(const auto m, s.size("m"));
+  ROOFTILE_TRY(const auto n, s.size("n"));
+  ROOFTILE_TRY(const auto k, s.size("k"));
   return RowOp{.op = ops::Linear{.rows = m, .in = k, .out = n, .bias = false}, .dtype = *dtype};
 }
 
@@ -157,11 +169,11 @@ Result<std::optional<RowOp>> attention_row(const Source& s) {
   if (!dtype || compute != cache) return std::optional<RowOp>();
   ops::AttentionShape shape;
   shape.causal = true;
-  ROOFTILE_TRY(shape.batch, s.integer("batch_size"));
-  ROOFTILE_TRY(shape.queries, s.integer("isl"));
-  ROOFTILE_TRY(shape.heads, s.integer("num_heads"));
-  ROOFTILE_TRY(shape.kv_heads, s.integer("num_key_value_heads"));
-  ROOFTILE_TRY(shape.head_dim, s.integer("head_dim"));
+  ROOFTILE_TRY(shape.batch, s.size("batch_size"));
+  ROOFTILE_TRY(shape.queries, s.size("isl"));
+  ROOFTILE_TRY(shape.heads, s.size("num_heads"));
+  ROOFTILE_TRY(shape.kv_heads, s.size("num_key_value_heads"));
+  ROOFTILE_TRY(shape.head_dim, s.size("head_dim"));
   ROOFTILE_TRY(const auto step, s.integer("step"));
   if (s.header.find("window_size")) {
     ROOFTILE_TRY(shape.window, s.integer("window_size"));
@@ -212,12 +224,14 @@ std::string_view campaign_of(const Source& source, const Layout& layout, const S
   return weights < l2.base() ? kWarmCampaign : "cold";
 }
 
-/// grid_x * grid_y * grid_z
-Result<std::int64_t> grid_blocks(const Source& source) {
+/// grid_x * grid_y * grid_z; nothing where a row has no grid (empty, "nan").
+Result<std::optional<std::int64_t>> grid_blocks(const Source& source) {
   std::int64_t blocks = 1;
   for (const std::string_view column : {"grid_x", "grid_y", "grid_z"}) {
-    ROOFTILE_TRY(const auto size, source.integer(column));
-    if (size < 1 || __builtin_mul_overflow(blocks, size, &blocks))
+    ROOFTILE_TRY(const auto text, source.text(column));
+    if (text.empty() || to_lower(text) == "nan") return std::nullopt;
+    ROOFTILE_TRY(const auto size, source.size(column));
+    if (__builtin_mul_overflow(blocks, size, &blocks))
       return bad_input(source.where(column), "is no size of a grid");
   }
   return blocks;

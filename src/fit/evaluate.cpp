@@ -75,6 +75,7 @@ Summary summarize(std::string group, const std::vector<const Case*>& cases) {
 }
 
 void add_summary(const Dataset& dataset, Evaluation& evaluation) {
+  evaluation.skipped = dataset.skipped;
   std::map<std::string, std::vector<const Case*>> groups;
   for (const Case& c : evaluation.cases) {
     const Sample& sample = dataset.samples[c.sample];
@@ -269,10 +270,8 @@ std::string card_json(const Dataset& dataset, const CardFacts& facts, const Eval
                        {"mean_error", rounded(s.mean_error)},
                        {"p90_error", rounded(s.p90_error)},
                        {"bias", rounded(s.bias)}};
-    if (s.trivial_error) {  // fitted with intervals and the trivial line beside it
-      entry["coverage"] = rounded(s.coverage);
-      entry["trivial_error"] = rounded(*s.trivial_error);
-    }
+    if (s.coverage) entry["coverage"] = rounded(*s.coverage);
+    if (s.trivial_error) entry["trivial_error"] = rounded(*s.trivial_error);
     entry["roofline_error"] = rounded(s.roofline_error);
     card["leave_one_gpu_out"].push_back(std::move(entry));
   }

@@ -39,6 +39,7 @@ struct Summary : ErrorStatistics {
 struct Evaluation {
   std::string predictor;
   bool left_out = false;
+  std::int64_t skipped = 0;  ///< rows of the files whose dtype is not modelled
   std::vector<Case> cases;
   std::vector<Summary> summary;
 };

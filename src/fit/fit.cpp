@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 
+#include "core/hash.h"
 #include "fit/fit_forms.h"
 #include "fit/neighbours.h"
 #include "fit/rules.h"
@@ -27,7 +28,6 @@ constexpr std::array<std::string_view, 4> kGemmClasses{"linear", "bmm", "linear_
                                                        "linear_8bit"};
 constexpr std::array<std::string_view, 2> kRowClasses{"softmax", "layernorm"};
 constexpr std::array<std::string_view, 2> kAttentionClasses{"prefill", "decode"};
-constexpr std::size_t kEnoughRows = 50;
 constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 1000;
 
 /// "vendor" or "vendor/isa": whose samples a model is fitted to.
@@ -55,17 +55,17 @@ class Fitter {
       : dataset_(dataset), options_(options) {}
 
   Result<Fits> run(const Catalog& catalog) {
+    ROOFTILE_CHECK(check_enough_rows(dataset_));
     ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
     if (options_.all_gpus) prepare(std::nullopt);
     if (options_.leave_one_out) {
       for (std::uint32_t gpu = 0; gpu < dataset_.machines.size(); ++gpu) prepare(gpu);
     }
     for (Fold& fold : folds_) add_tasks(fold);
-    ROOFTILE_TRY(results_,
-                 run_tasks(tasks_, {.threads = options_.threads,
-                                    .checkpoint = options_.checkpoint,
-                                    .key = data_key(dataset_, options_.seed, features_hash()),
-                                    .progress = options_.progress}));
+    ROOFTILE_TRY(results_, run_tasks(tasks_, {.threads = options_.threads,
+                                              .checkpoint = options_.checkpoint,
+                                              .key = data_key(dataset_, options_.seed, format()),
+                                              .progress = options_.progress}));
     Fits fits;
     for (Fold& fold : folds_) {
       finish(fold);
@@ -75,6 +75,13 @@ class Fitter {
   }
 
  private:
+  /// The forms, and the catalogue: what it publishes about GPUs without rows goes into the fit.
+  [[nodiscard]] std::string format() const {
+    Fnv1a hash;
+    for (const hardware::GpuSpec& gpu : catalogue_) hash.add(gpu.digest);
+    return fmt::format("{}-{:016x}", features_hash(), hash.value());
+  }
+
   void prepare(std::optional<std::uint32_t> left_out) {
     Fold& fold = folds_.emplace_back();
     fold.left_out = left_out;
@@ -82,6 +89,7 @@ class Fitter {
     fold.weights.name = options_.name;
     set_tables(fold.weights);
     set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
+    set_ceilings(catalogue_, fold.weights);
     std::map<std::string_view, Samples> by_class;
     for (const Sample* s : fold.kept) {
       if (dataset_.campaigns[s->campaign] != kWarmCampaign)
@@ -89,7 +97,7 @@ class Fitter {
     }
     for (auto& [name, samples] : by_class) {
       fold.weights.ranges[std::string(name)] = range_of(dataset_, samples);
-      const bool product = name == "linear" || name == "bmm";
+      const bool product = is_product(name);
       if (product) samples = without_disagreements(dataset_, samples);
       for (const Sample* s : samples) {
         const hardware::GpuSpec& gpu = dataset_.machines[s->gpu].gpu;

@@ -18,8 +18,6 @@ namespace {
 
 using namespace latency::neusight;
 
-constexpr std::size_t kEnoughRows = 50;
-
 latency::Job job_of(const Dataset& dataset, const Sample& sample) {
   return *latency::bind(sample.work, dataset.machines[sample.gpu]);  // checked when read
 }
@@ -111,7 +109,7 @@ Fold make_fold(const Dataset& dataset, std::optional<std::uint32_t> left_out,
   }
   for (auto& [key, samples] : by_class) {
     const auto& [vendor, name] = key;
-    const bool product = name == "linear" || name == "bmm";
+    const bool product = is_product(name);
     if (product) samples = without_disagreements(dataset, samples);
     if (samples.size() < kEnoughRows) continue;
     Part& part = fold.parts[vendor + "/" + std::string(name)];
@@ -170,6 +168,7 @@ TileTable tile_table(const Dataset& dataset, const Samples& samples) {
 
 Result<NeuSightFits> fit_neusight(const Dataset& dataset, const FitOptions& options,
                                   const NeuSightOptions& form) {
+  ROOFTILE_CHECK(check_enough_rows(dataset));
   std::deque<Fold> folds;  // tasks keep references
   if (options.all_gpus) folds.push_back(make_fold(dataset, std::nullopt, options, form));
   for (std::uint32_t gpu = 0; options.leave_one_out && gpu < dataset.machines.size(); ++gpu)

@@ -18,6 +18,8 @@ namespace {
 
 using latency::learned::class_of;
 
+constexpr double kNoteworthy = 1.1;  // campaigns of one GPU whose levels differ by more
+
 double bound_of(const Dataset& dataset, const Sample& s) {
   const hardware::Machine& machine = dataset.machines[s.gpu];
   const auto job = *latency::bind(s.work, machine);  // checked when read
@@ -39,10 +41,13 @@ class Inspector {
     for (const Sample* s : all) by_class[std::string(class_of(s->work))].push_back(s);
     for (const auto& [name, samples] : by_class) {
       result_.ranges[name] = range_of(dataset_, samples);
-      for (const Disagreement& d : disagreements(dataset_, samples)) {
-        result_.notes.push_back(fmt::format(
-            "{} on {}: campaign \"{}\" is {:.1f} times slower than another one of the same GPU",
-            name, dataset_.machines[d.gpu].gpu.id, dataset_.campaigns[d.campaign], d.ratio));
+      for (const Disagreement& d : slower_campaigns(dataset_, samples, kNoteworthy)) {
+        const bool dropped = is_product(name) && d.ratio > kContradiction;
+        result_.notes.push_back(
+            fmt::format("{} on {}: campaign \"{}\" has {:.2f} times the level (time over roofline) "
+                        "of another one{}",
+                        name, dataset_.machines[d.gpu].gpu.id, dataset_.campaigns[d.campaign],
+                        d.ratio, dropped ? "; fits leave it out" : ""));
       }
     }
     if (dataset_.skipped > 0)
@@ -83,6 +88,7 @@ class Inspector {
 
   void suspect(const Sample& s, std::string reason) {
     constexpr std::size_t kShown = 20;
+    ++result_.suspicious_rows;
     if (result_.suspicious.size() >= kShown) return;
     result_.suspicious.push_back({.where = fmt::format("{}:{}", dataset_.files[s.file], s.line),
                                   .reason = std::move(reason)});

@@ -31,7 +31,8 @@ struct Inspection {
   std::vector<GroupFacts> groups;
   latency::learned::ByName<latency::learned::Range> ranges;
   std::vector<std::string> notes;      ///< campaigns that disagree, rows that were skipped
-  std::vector<Suspicious> suspicious;  ///< the first few of each kind
+  std::vector<Suspicious> suspicious;  ///< the first few
+  std::int64_t suspicious_rows = 0;    ///< all of them
 };
 
 Inspection inspect(const Dataset& dataset);

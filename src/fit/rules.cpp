@@ -75,9 +75,9 @@ double log_mean(const std::vector<double>& values, double prior, double weight) 
   return count > 0 ? std::exp(sum / count) : prior;
 }
 
-const hardware::GpuSpec* gpu_by_id(const Dataset& dataset, std::string_view id) {
+const hardware::Machine* machine_by_id(const Dataset& dataset, std::string_view id) {
   for (const hardware::Machine& machine : dataset.machines) {
-    if (machine.gpu.id == id) return &machine.gpu;
+    if (machine.gpu.id == id) return &machine;
   }
   return nullptr;
 }
@@ -100,37 +100,50 @@ void set_streaming(const Dataset& dataset, const Samples& samples,
                    const std::vector<hardware::GpuSpec>& catalogue, Weights& weights) {
   Streaming& streaming = weights.streaming;
   measure_streaming(dataset, samples, streaming);
-  // The same memory system measured on two boards (PCIe and SXM) counts as one: their mean.
+  // The same memory system on two boards (PCIe and SXM) counts as one: the mean of what was
+  // measured, for both.
   const auto same_memory = [](const hardware::GpuSpec& a, const hardware::GpuSpec& b) {
     return a.chip == b.chip && a.dram.type == b.dram.type && a.dram.bandwidth && b.dram.bandwidth &&
            std::fabs(*a.dram.bandwidth / *b.dram.bandwidth - 1) < 0.01;
   };
   std::map<std::string, std::vector<double>> siblings;
   for (const hardware::GpuSpec& gpu : catalogue) {
-    if (!published_fraction(gpu)) continue;
     std::vector<double> figures;
     for (const hardware::GpuSpec& other : catalogue) {
       if (same_memory(gpu, other) && published_fraction(other))
         figures.push_back(*published_fraction(other));
     }
+    if (figures.empty()) continue;
     streaming.published[gpu.id] = log_mean(figures, 1.0, 0.0);
-    siblings[sibling_key(gpu)].push_back(streaming.published[gpu.id]);
+    if (published_fraction(gpu)) siblings[sibling_key(gpu)].push_back(streaming.published[gpu.id]);
   }
   for (const auto& [key, values] : siblings) streaming.sibling.try_emplace(key, mean(values));
+}
+
+void set_ceilings(const std::vector<hardware::GpuSpec>& catalogue, Weights& weights) {
+  for (const hardware::GpuSpec& gpu : catalogue) {
+    for (const auto& [key, rate] : gpu.measured.rate) {
+      if (const auto ceiling = published_ceiling(gpu, key))
+        weights.ceilings[name_of(key)][gpu.chip][gpu.id] = *ceiling;
+    }
+  }
 }
 
 void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
                       const Plateau* dense, const Weights& weights, Plateau& rule) {
   const bool tensor = units == Units::Tensor16 || units == Units::Tensor8;
-  const hardware::RateKey key{
-      .dtype = units == Units::Tensor8 ? DType::Fp8E4m3 : (tensor ? DType::Bf16 : DType::Fp32),
-      .pipe = tensor ? hardware::Pipe::Tensor : hardware::Pipe::Vector};
+  const DType dtype =
+      units == Units::Tensor8 ? DType::Fp8E4m3 : (tensor ? DType::Bf16 : DType::Fp32);
   std::map<std::string, std::vector<double>> families;
   std::vector<double> steady;
   std::vector<double> energies;
   bool power_rule = false;
   for (const auto& [id, level] : rule.measured) {
-    const hardware::GpuSpec& gpu = *gpu_by_id(dataset, id);
+    const hardware::Machine& machine = *machine_by_id(dataset, id);
+    const hardware::GpuSpec& gpu = machine.gpu;
+    const hardware::RateKey key{
+        .dtype = dtype, .pipe = machine.best_pipe(dtype, true).value_or(hardware::Pipe::Vector)};
+    rule.boards[gpu.chip][id] = {.factor = level, .watt_per_tflop = watt_per_tflop(gpu, key)};
     const auto peak = gpu.peak.find(key);
     const bool modelled = !tensor && gpu.vendor == hardware::Vendor::Nvidia;
     power_rule = power_rule || modelled;
@@ -141,9 +154,9 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
       energies.push_back(kUsualEnergy * level / *tau);
       continue;
     }
-    // The plateau of AMD's FP32 products is relative to the matrix rate, which nobody published.
-    const bool nvidia = gpu.vendor == hardware::Vendor::Nvidia;
-    steady.push_back(level / (nvidia ? ceiling_factor(gpu, key) : 1.0));
+    // AMD's products stay so far below the published ceilings that those do not limit them.
+    rule.above_ceiling = gpu.vendor == hardware::Vendor::Nvidia;
+    steady.push_back(level / (rule.above_ceiling ? ceiling_factor(gpu, key, weights) : 1.0));
     families[std::string(kernel_family(gpu, weights))].push_back(steady.back());
   }
   for (const auto& [family, values] : families) rule.kappa[family] = log_mean(values, 1.0, 0.0);

@@ -20,6 +20,10 @@ void set_streaming(const Dataset& dataset, const Samples& samples,
                    const std::vector<hardware::GpuSpec>& catalogue,
                    latency::learned::Weights& weights);
 
+/// Published rates of the catalogue's GPUs, by rate and chip.
+void set_ceilings(const std::vector<hardware::GpuSpec>& catalogue,
+                  latency::learned::Weights& weights);
+
 /// kappa by family and for unknown families, from the measured GPUs that hold their clock.
 /// `dense` is the rule of dense FP32 products, which sets the energy per FLOP from the GPUs that do
 /// not; batched ones take it over, scaled. Products on tensor units have no power rule.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fit/selection.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -84,9 +87,28 @@ double median(std::vector<double> values) {
   return quantile(std::move(values), 0.5);
 }
 
-std::vector<Disagreement> disagreements(const Dataset& dataset, const Samples& samples) {
+Status check_enough_rows(const Dataset& dataset) {
+  std::map<std::string, std::size_t> rows;
+  for (const Sample& s : dataset.samples) {
+    if (dataset.campaigns[s.campaign] == kWarmCampaign) continue;
+    ++rows[fmt::format("{}/{}", name_of(dataset.machines[s.gpu].gpu.vendor),
+                       latency::learned::class_of(s.work))];
+  }
+  std::vector<std::string> counts;
+  for (const auto& [name, count] : rows) {
+    if (count >= kEnoughRows) return {};
+    counts.push_back(fmt::format("{} {}", name, count));
+  }
+  return bad_input(
+      dataset.files.empty() ? "" : dataset.files.front(),
+      fmt::format("too few rows to fit anything: {}",
+                  counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", "))),
+      fmt::format("a class of kernels needs at least {} rows", kEnoughRows));
+}
+
+std::vector<Disagreement> slower_campaigns(const Dataset& dataset, const Samples& samples,
+                                           double factor) {
   constexpr double kLong = 0.2e-3;  // below, host overheads decide
-  constexpr double kContradiction = 2.0;
   constexpr std::size_t kEnough = 20;
   std::map<std::uint32_t, std::map<std::uint32_t, std::vector<double>>> ratios;
   for (const Sample* s : samples) {
@@ -103,11 +125,15 @@ std::vector<Disagreement> disagreements(const Dataset& dataset, const Samples& s
     }
     for (const auto& [campaign, values] : campaigns) {
       const double ratio = median(values) / fastest;
-      if (values.size() >= kEnough && ratio > kContradiction)
+      if (values.size() >= kEnough && ratio > factor)
         found.push_back({.gpu = gpu, .campaign = campaign, .ratio = ratio});
     }
   }
   return found;
+}
+
+std::vector<Disagreement> disagreements(const Dataset& dataset, const Samples& samples) {
+  return slower_campaigns(dataset, samples, kContradiction);
 }
 
 Samples without_disagreements(const Dataset& dataset, const Samples& samples) {

@@ -28,14 +28,27 @@ Groups group(const Samples& samples);
 /// At most `rows` samples of every group, in file order.
 Samples thin(const Samples& samples, std::size_t rows, std::uint64_t seed);
 
-/// A campaign whose compute-bound products take more than twice as long as those of another
-/// campaign on the same GPU ran other kernels.
+/// A campaign whose long kernels take longer than those of another one on the same GPU: `ratio` of
+/// their medians of time over roofline.
 struct Disagreement {
   std::uint32_t gpu = 0, campaign = 0;
   double ratio = 1;
 };
+/// Campaigns that are more than `factor` slower than the fastest one of the GPU.
+std::vector<Disagreement> slower_campaigns(const Dataset& dataset, const Samples& samples,
+                                           double factor);
+/// A campaign of products that takes more than twice as long ran other kernels.
+inline constexpr double kContradiction = 2.0;
+inline bool is_product(std::string_view name) {
+  return name == "linear" || name == "bmm";
+}
 std::vector<Disagreement> disagreements(const Dataset& dataset, const Samples& samples);
 Samples without_disagreements(const Dataset& dataset, const Samples& samples);
+
+/// Fewer rows of a class and vendor than this are not fitted.
+inline constexpr std::size_t kEnoughRows = 50;
+/// Fails where no class has enough rows: there would be nothing in the result.
+Status check_enough_rows(const Dataset& dataset);
 
 /// The value below which `share` of them lie, in [0, 1); 0 for none.
 double quantile(std::vector<double> values, double share);

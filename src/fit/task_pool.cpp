@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "core/hash.h"
 #include "latency/learned/classes.h"
 
 namespace rooftile::fit {
@@ -63,15 +63,28 @@ Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
 }
 
 std::string data_key(const Dataset& dataset, std::uint64_t seed, std::string_view format) {
-  std::uint64_t hash = 14695981039346656037ULL ^ seed;
-  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
-  for (const Sample& s : dataset.samples) {
-    mix(std::bit_cast<std::uint64_t>(s.measured));
-    mix(std::bit_cast<std::uint64_t>(s.work.flops.base()));
-    mix(std::bit_cast<std::uint64_t>(s.work.bytes().base()));
-    mix(s.gpu);
+  Fnv1a hash;
+  hash.add(seed);
+  for (const hardware::Machine& machine : dataset.machines) {
+    hash.add(machine.gpu.id);
+    hash.add(machine.gpu.digest);
   }
-  return fmt::format("{}-{:016x}-{}", format, hash, dataset.samples.size());
+  for (const Sample& s : dataset.samples) {
+    hash.add(s.measured);
+    hash.add(s.work.op);
+    hash.add(name_of(s.work.dtype));
+    hash.add(name_of(s.work.compute));
+    hash.add(shape_text(s.work.shape));
+    hash.add(s.work.flops.base());
+    hash.add(s.work.bytes().base());
+    hash.add(s.gpu);
+    hash.add(dataset.campaigns[s.campaign]);
+    hash.add(s.line);  // decides with the time which rows are taken (selection.h)
+    hash.add(s.tile ? s.tile->along_n : 0);
+    hash.add(s.tile ? s.tile->along_m : 0);
+    hash.add(s.blocks.value_or(0));
+  }
+  return fmt::format("{}-{:016x}-{}", format, hash.value(), dataset.samples.size());
 }
 
 std::string fold_task(const Dataset& dataset, std::optional<std::uint32_t> left_out,

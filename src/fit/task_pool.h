@@ -35,7 +35,8 @@ struct PoolOptions {
 
 Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options);
 
-/// Names the data, the seed and the forms (`format`) that results depend on.
+/// Names everything that results depend on: rows with their GPUs, campaigns and tiles, the GPUs'
+/// files, the seed, and what else there is in `format`.
 std::string data_key(const Dataset& dataset, std::uint64_t seed, std::string_view format);
 
 /// The task that fits class `name` of `model` ("vendor" or "vendor/isa") without a GPU: leaving out

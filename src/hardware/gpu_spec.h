@@ -122,6 +122,7 @@ struct GpuSpec {
   std::vector<std::string> doubts;
   std::map<std::string, std::string> lint_allow;  ///< "rule" or "rule:/pointer" -> reason
   std::string file;                               ///< where it was loaded from
+  std::uint64_t digest = 0;  ///< of the file's bytes: another file, another one
 };
 
 }  // namespace rooftile::hardware

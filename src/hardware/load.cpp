@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <tuple>
 
@@ -24,8 +25,12 @@ bool is_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
+/// Names of GPUs may hold a slash ("AMD Instinct MI250X/MI250").
 bool is_path(std::string_view text) {
-  return text.find('/') != std::string_view::npos || text.ends_with(kExtension);
+  if (text.ends_with(kExtension)) return true;
+  std::error_code ignored;
+  return text.find('/') != std::string_view::npos &&
+         std::filesystem::exists(std::filesystem::path(text), ignored);
 }
 
 GpuEntry entry_of(const std::string& file, std::string_view content) {

@@ -21,7 +21,7 @@ namespace rooftile::hardware {
 Result<GpuSpec> parse_gpu(std::string_view text, std::string file);
 
 /// A catalogue id ("h100-sxm"), another name of it in any case and spacing ("NVIDIA H100 80GB
-/// HBM3"), or a path (contains '/' or ends in ".json").
+/// HBM3"), or a path (ends in ".json", or contains '/' and exists).
 Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path);
 
 /// The names under which a file of the catalogue can be asked for.

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "core/hash.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "hardware/load.h"
@@ -361,6 +362,9 @@ Result<GpuSpec> parse_gpu(std::string_view text, std::string file) {
     return schema.unsupported(fmt::format("schema {} is not known here", version),
                               "this version reads schema 1 (docs/format/gpu.md)");
   GpuSpec gpu;
+  Fnv1a digest;
+  digest.add(text);
+  gpu.digest = digest.value();
   ROOFTILE_CHECK(read_identity(root, gpu));
   ROOFTILE_CHECK(read_clock(root, gpu.clock));
   ROOFTILE_CHECK(read_sm(root, gpu.sm));

@@ -26,7 +26,7 @@ std::string_view name_of(Provenance provenance);
 
 struct Estimate {
   Seconds time;
-  Seconds low, high;  ///< 80 % interval; equal to time for a bound
+  Seconds low, high;  ///< 80 % interval; equal to time where none is stated
   Seconds bound;
   Limiter limiter = Limiter::Compute;
   Provenance provenance = Provenance::Bound;

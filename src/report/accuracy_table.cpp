@@ -14,6 +14,10 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f}", fraction * 100);
 }
 
+std::string percent(std::optional<double> fraction) {
+  return fraction ? percent(*fraction) : "-";
+}
+
 std::string signed_percent(double fraction) {
   return fmt::format("{:+.1f}", fraction * 100);
 }

@@ -3,6 +3,7 @@
 // What the tables of `rooftile evaluate kernels` and `evaluate labels` have in common.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,8 +11,9 @@
 
 namespace rooftile::report {
 
-/// 0.1234 -> "12.3", signed "+12.3".
+/// 0.1234 -> "12.3", signed "+12.3"; "-" where there is nothing to say.
 std::string percent(double fraction);
+std::string percent(std::optional<double> fraction);
 std::string signed_percent(double fraction);
 
 /// By which weights the predictions were made.

@@ -7,16 +7,12 @@
 
 #include "latency/learned/classes.h"
 #include "report/accuracy_table.h"
+#include "report/interval.h"
 #include "report/table.h"
 
 namespace rooftile::report {
 
 namespace {
-
-/// "-" where a baseline has nothing to say.
-std::string percent_or_dash(std::optional<double> fraction) {
-  return fraction ? percent(*fraction) : "-";
-}
 
 std::vector<std::string> cells(const fit::Summary& s) {
   return {s.group,
@@ -25,8 +21,8 @@ std::vector<std::string> cells(const fit::Summary& s) {
           percent(s.p90_error),
           signed_percent(s.bias),
           percent(s.coverage),
-          percent_or_dash(s.trivial_error),
-          percent_or_dash(s.neusight_error),
+          percent(s.trivial_error),
+          percent(s.neusight_error),
           percent(s.roofline_error),
           percent(s.bound_error)};
 }
@@ -46,7 +42,11 @@ std::string case_name(const fit::Sample& sample) {
 }
 
 std::string heading(const fit::Evaluation& evaluation) {
-  return accuracy_heading(evaluation.predictor, evaluation.left_out);
+  std::string text = accuracy_heading(evaluation.predictor, evaluation.left_out);
+  if (evaluation.skipped > 0)
+    text +=
+        fmt::format("\n{} rows of dtypes that are not modelled were skipped.", evaluation.skipped);
+  return text;
 }
 
 }  // namespace
@@ -70,6 +70,7 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
   ordered_json json{{"schema", 1},
                     {"predictor", evaluation.predictor},
                     {"leave_one_gpu_out", evaluation.left_out},
+                    {"skipped", evaluation.skipped},
                     {"cases", ordered_json::array()},
                     {"summary", ordered_json::array()}};
   for (const fit::Case& c : evaluation.cases) {
@@ -80,8 +81,8 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                              {"campaign", dataset.campaigns[sample.campaign]},
                              {"measured_ms", c.measured * 1e3},
                              {"predicted_ms", c.predicted * 1e3},
-                             {"low_ms", c.low * 1e3},
-                             {"high_ms", c.high * 1e3},
+                             {"low_ms", low_json(c.low * 1e3, c.high * 1e3)},
+                             {"high_ms", high_json(c.low * 1e3, c.high * 1e3)},
                              {"bound_ms", c.bound * 1e3},
                              {"error", c.error()},
                              {"extrapolated", c.extrapolated}});
@@ -93,11 +94,10 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                                {"mean_error", s.mean_error},
                                {"p90_error", s.p90_error},
                                {"bias", s.bias},
-                               {"coverage", s.coverage},
-                               {"baseline_error", nullptr},
+                               {"coverage", number_or_null(s.coverage)},
+                               {"baseline_error", number_or_null(s.trivial_error)},
                                {"roofline_error", s.roofline_error},
                                {"bound_error", s.bound_error}});
-    if (s.trivial_error) json["summary"].back()["baseline_error"] = *s.trivial_error;
     if (s.neusight_error) json["summary"].back()["neusight_error"] = *s.neusight_error;
   }
   return json.dump(1) + "\n";
@@ -107,11 +107,14 @@ std::string evaluation_to_csv(const fit::Evaluation& evaluation, const fit::Data
   std::string text = "device,case,class,campaign,measured_ms,predicted_ms,low_ms,high_ms,error\n";
   for (const fit::Case& c : evaluation.cases) {
     const fit::Sample& sample = dataset.samples[c.sample];
-    text += fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.5f}\n",
-                        csv_field(dataset.devices[sample.gpu]), csv_field(case_name(sample)),
-                        latency::learned::class_of(sample.work),
-                        csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
-                        c.predicted * 1e3, c.low * 1e3, c.high * 1e3, c.error());
+    const std::string interval = states_interval(c.low, c.high)
+                                     ? fmt::format("{:.6g},{:.6g}", c.low * 1e3, c.high * 1e3)
+                                     : ",";
+    text +=
+        fmt::format("{},{},{},{},{:.6g},{:.6g},{},{:.5f}\n", csv_field(dataset.devices[sample.gpu]),
+                    csv_field(case_name(sample)), latency::learned::class_of(sample.work),
+                    csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
+                    c.predicted * 1e3, interval, c.error());
   }
   return text;
 }
@@ -142,7 +145,12 @@ std::string inspection_to_text(const fit::Inspection& inspection) {
   }
   if (!inspection.notes.empty()) text += "\nNotes\n";
   for (const std::string& note : inspection.notes) text += "  " + note + "\n";
-  if (!inspection.suspicious.empty()) text += "\nSuspicious rows (the first ones)\n";
+  const std::size_t shown = inspection.suspicious.size();
+  if (shown > 0)
+    text += inspection.suspicious_rows > static_cast<std::int64_t>(shown)
+                ? fmt::format("\nSuspicious rows (the first {} of {})\n", shown,
+                              inspection.suspicious_rows)
+                : "\nSuspicious rows\n";
   for (const fit::Suspicious& s : inspection.suspicious)
     text += fmt::format("  {}: {}\n", s.where, s.reason);
   return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "report/interval.h"
 #include "report/operator_rows.h"
 #include "report/views.h"
 
@@ -63,8 +64,8 @@ ordered_json report_json(const Report& report, bool with_operators) {
                     {"roofs", report.roofs},
                     {"latency",
                      {{"total_ms", latency.total_ms},
-                      {"low_ms", latency.low_ms},
-                      {"high_ms", latency.high_ms},
+                      {"low_ms", low_json(latency.low_ms, latency.high_ms)},
+                      {"high_ms", high_json(latency.low_ms, latency.high_ms)},
                       {"forward_ms", latency.forward_ms},
                       {"backward_ms", latency.backward_ms},
                       {"optimizer_ms", latency.optimizer_ms},
@@ -94,8 +95,8 @@ ordered_json operator_json(const OperatorReport& op) {
       {"shape", op.shape},
       {"dtype", op.dtype},
       {"latency_ms", op.latency_ms},
-      {"low_ms", op.low_ms},
-      {"high_ms", op.high_ms},
+      {"low_ms", low_json(op.low_ms, op.high_ms)},
+      {"high_ms", high_json(op.low_ms, op.high_ms)},
       {"bound_ms", op.bound_ms},
       {"limiter", op.limiter},
       {"flops", op.flops},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/interval.h"
 #include "report/operator_rows.h"
 #include "report/table.h"
 
@@ -36,9 +37,9 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
       text +=
           fmt::format("  time       {} or more (provenance: bound)\n", format_ms(row.latency_ms));
     } else {
-      text += fmt::format("  alone      {}  (80 % interval {} to {}; {}{})\n",
-                          format_ms(row.latency_ms), format_ms(row.low_ms), format_ms(row.high_ms),
-                          row.provenance, row.extrapolated ? ", extrapolated" : "");
+      text += fmt::format("  alone      {}  ({}; {}{})\n", format_ms(row.latency_ms),
+                          interval_text(row.low_ms, row.high_ms), row.provenance,
+                          row.extrapolated ? ", extrapolated" : "");
       text += fmt::format("  in a step  {}  (GPU time in a stream of kernels, no host)\n",
                           format_ms(kernel.in_stream_ms));
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/accuracy_table.h"
+#include "report/interval.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -27,16 +28,19 @@ std::vector<std::string> cells(const LabelSummary& s) {
           percent(s.worst_error),
           signed_percent(s.bias),
           percent(s.coverage),
+          percent(s.trivial_error),
+          percent(s.neusight_error),
           published(s, "neusight"),
           published(s, "roofline"),
           percent(s.baseline_error)};
 }
 
 AccuracyTable table_of(const LabelEvaluation& evaluation) {
-  AccuracyTable table{.titles = {"group", "rows", "error %", "p90 %", "worst %", "bias %",
-                                 "inside %", "NeuSight %", "roofline %", "bound %"},
-                      .rows = {},
-                      .details = {"p90 %", "roofline %"}};
+  AccuracyTable table{
+      .titles = {"group", "rows", "error %", "p90 %", "worst %", "bias %", "inside %", "trivial %",
+                 "neusight %", "published %", "roofline %", "bound %"},
+      .rows = {},
+      .details = {"p90 %", "worst %", "roofline %", "bound %"}};
   for (const LabelSummary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
 }
@@ -52,18 +56,37 @@ std::string heading(const LabelEvaluation& evaluation) {
   return text;
 }
 
+AccuracyTable fusion_table(const LabelEvaluation& evaluation) {
+  AccuracyTable table{.titles = {"fusion gain", "device", "measured", "predicted"}, .rows = {}};
+  for (const FusionGain& gain : evaluation.fusion) {
+    table.rows.push_back({gain.name, gain.device, fmt::format("{:.2f}x", gain.measured),
+                          fmt::format("{:.2f}x", gain.predicted)});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string labels_to_text(const LabelEvaluation& evaluation, int width) {
-  return heading(evaluation) + "\n\n" + table_of(evaluation).to_text(width);
+  std::string text = heading(evaluation) + "\n\n" + table_of(evaluation).to_text(width);
+  if (!evaluation.fusion.empty()) text += "\n" + fusion_table(evaluation).to_text(width);
+  return text;
 }
 
 std::string labels_to_markdown(const LabelEvaluation& evaluation) {
-  return "# Accuracy: steps\n\n" + heading(evaluation) +
-         "\nErrors are mean |predicted / measured - 1| of the step; *inside* is the share "
-         "of rows in the stated 80 % interval;\n*NeuSight* and *roofline* are the published "
-         "columns of the same rows (in brackets: on how many of them).\n\n" +
-         table_of(evaluation).to_markdown();
+  std::string text =
+      "# Accuracy: steps\n\n" + heading(evaluation) +
+      "\nErrors are mean |predicted / measured - 1| of the step; *inside* is the share "
+      "of rows in the stated 80 % interval;\n*trivial* is roofline / u + c and *neusight* the "
+      "published formulation, both fitted on the same kernels as ours;\n*published* is what "
+      "NeuSight's authors predicted and *roofline* their roofline, columns of the same rows (in "
+      "brackets: on how\nmany of them).\n\n" +
+      table_of(evaluation).to_markdown();
+  if (!evaluation.fusion.empty()) {
+    text += "\nFusion gain: the step without over the step with fused vector operators.\n\n" +
+            fusion_table(evaluation).to_markdown();
+  }
+  return text;
 }
 
 std::string labels_to_json(const LabelEvaluation& evaluation) {
@@ -73,15 +96,18 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                     {"leave_one_gpu_out", evaluation.left_out},
                     {"cases", ordered_json::array()},
                     {"summary", ordered_json::array()},
+                    {"fusion", ordered_json::array()},
                     {"skipped", evaluation.skipped}};
   for (const LabelCase& one : evaluation.cases) {
     json["cases"].push_back({{"device", one.device},
                              {"case", one.name},
                              {"measured_ms", one.measured_ms},
                              {"predicted_ms", one.predicted_ms},
-                             {"low_ms", one.low_ms},
-                             {"high_ms", one.high_ms},
+                             {"low_ms", low_json(one.low_ms, one.high_ms)},
+                             {"high_ms", high_json(one.low_ms, one.high_ms)},
                              {"bound_ms", one.bound_ms},
+                             {"trivial_ms", number_or_null(one.trivial_ms)},
+                             {"neusight_ms", number_or_null(one.neusight_ms)},
                              {"error", one.error()},
                              {"published_ms", one.published_ms}});
   }
@@ -92,19 +118,30 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                                {"p90_error", s.p90_error},
                                {"worst_error", s.worst_error},
                                {"bias", s.bias},
-                               {"coverage", s.coverage},
+                               {"coverage", number_or_null(s.coverage)},
                                {"baseline_error", s.baseline_error},
+                               {"trivial_error", number_or_null(s.trivial_error)},
+                               {"neusight_error", number_or_null(s.neusight_error)},
                                {"published_error", s.published_error}});
+  }
+  for (const FusionGain& gain : evaluation.fusion) {
+    json["fusion"].push_back({{"device", gain.device},
+                              {"case", gain.name},
+                              {"measured_gain", gain.measured},
+                              {"predicted_gain", gain.predicted}});
   }
   return json.dump(2) + "\n";
 }
 
 std::string labels_to_csv(const LabelEvaluation& evaluation) {
-  std::string text = "device,case,measured_ms,predicted_ms,low_ms,high_ms,bound_ms,error\n";
+  std::string text =
+      "device,case,measured_ms,predicted_ms,low_ms,high_ms,bound_ms,error,trivial_ms,"
+      "neusight_ms\n";
+  const auto field = [](std::optional<double> ms) { return ms ? fmt::to_string(*ms) : ""; };
   for (const LabelCase& one : evaluation.cases) {
-    text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(one.device), csv_field(one.name),
-                        one.measured_ms, one.predicted_ms, one.low_ms, one.high_ms, one.bound_ms,
-                        one.error());
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(one.device), csv_field(one.name),
+                        one.measured_ms, one.predicted_ms, interval_csv(one.low_ms, one.high_ms),
+                        one.bound_ms, one.error(), field(one.trivial_ms), field(one.neusight_ms));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct LabelCase {
   std::string name;    ///< "gpt2_large-train-1024-4", the option behind it
   std::string model, mode, option;
   double measured_ms = 0, predicted_ms = 0, low_ms = 0, high_ms = 0, bound_ms = 0;
+  std::optional<double> trivial_ms, neusight_ms;  ///< fitted baselines, beside ours
   /// "neusight", "roofline", ... where the file has it
   std::map<std::string, double> published_ms;
 
@@ -27,9 +29,16 @@ struct LabelCase {
 /// One group of rows: all, a device, a model, a mode.
 struct LabelSummary : ErrorStatistics {
   std::string group;
-  double baseline_error = 0;                      ///< of the bound
+  double baseline_error = 0;  ///< of the bound
+  std::optional<double> trivial_error, neusight_error;
   std::map<std::string, double> published_error;  ///< on the rows of the group that have it
   std::map<std::string, std::int64_t> published_cases;
+};
+
+/// What fusing vector operators gains: the plain step over the fused one of the same case.
+struct FusionGain {
+  std::string device, name;  ///< of the plain row
+  double measured = 1, predicted = 1;
 };
 
 struct LabelEvaluation {
@@ -37,6 +46,7 @@ struct LabelEvaluation {
   bool left_out = false;  ///< each GPU by weights that have seen nothing measured on it
   std::vector<LabelCase> cases;
   std::vector<LabelSummary> summary;
+  std::vector<FusionGain> fusion;               ///< where the file has both rows
   std::map<std::string, std::int64_t> skipped;  ///< option -> rows that are not modelled
   std::vector<std::string> unread_columns;      ///< of the file, with no known meaning
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/text.h"
+#include "report/interval.h"
 #include "report/table.h"
 #include "report/views.h"
 
@@ -57,8 +58,8 @@ std::string step_line(const Report& report) {
   if (report.predictor == "bound") {
     return fmt::format("{} or more (provenance: bound)", format_ms(latency.total_ms));
   }
-  return fmt::format("{}  (80 % interval {} to {}; bound {})", format_ms(latency.total_ms),
-                     format_ms(latency.low_ms), format_ms(latency.high_ms),
+  return fmt::format("{}  ({}; bound {})", format_ms(latency.total_ms),
+                     interval_text(latency.low_ms, latency.high_ms),
                      format_ms(report.bound_total_ms));
 }
 
@@ -232,9 +233,9 @@ std::string compare_to_text(std::span<const Report> reports, const TextOptions& 
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     const LatencyReport& latency = report.latency;
     table.add({report.request.gpu, format_ms(latency.total_ms),
-               latency.low_ms == latency.high_ms
-                   ? "-"
-                   : fmt::format("{} - {}", format_ms(latency.low_ms), format_ms(latency.high_ms)),
+               states_interval(latency.low_ms, latency.high_ms)
+                   ? fmt::format("{} - {}", format_ms(latency.low_ms), format_ms(latency.high_ms))
+                   : "-",
                format_ms(report.bound_total_ms), fmt::format("{:.2f}x", slowest / latency.total_ms),
                bar(fastest / latency.total_ms, 10),
                fmt::format("{} {:.0f} %", most->first, most->second * 100),

@@ -102,6 +102,9 @@ TEST_P(EveryPredictor, IsFiniteAndNeverBelowTheBoundOnAnyGpu) {
       EXPECT_GE(e.time, e.bound) << what;
       EXPECT_LE(e.low, e.time) << what;
       EXPECT_GE(e.high, e.time) << what;
+      EXPECT_TRUE(std::isfinite(e.traffic.l1.base()) && std::isfinite(e.traffic.l2.base()) &&
+                  std::isfinite(e.traffic.dram().base()))
+          << what;
     }
   }
 }
@@ -155,6 +158,49 @@ TEST_P(Monotone, AHigherPeakIsNeverSlower) {
         EXPECT_LE(ratio, 1 + 1e-9) << op << " peak x " << factor;
     }
   }
+}
+
+/// Two boards with the same chip, the second with no less of anything.
+bool no_less(const hardware::GpuSpec& a, const hardware::GpuSpec& b) {
+  if (a.id == b.id || a.chip != b.chip || a.isa != b.isa || a.devices != b.devices) return false;
+  if (!a.power_watt || !b.power_watt || *b.power_watt < *a.power_watt) return false;
+  if (b.clock.boost < a.clock.boost || b.sm.count < a.sm.count) return false;
+  if (*b.dram.bandwidth < *a.dram.bandwidth || a.l2.size != b.l2.size) return false;
+  return std::all_of(a.peak.begin(), a.peak.end(), [&b](const auto& rate) {
+    const auto other = b.peak.find(rate.first);
+    return other != b.peak.end() && other->second >= rate.second;
+  });
+}
+
+TEST(Siblings, ABoardWithNoLessOfAnythingIsNotSlower) {
+  // Boards that were measured themselves differ by the spread of their campaigns.
+  constexpr double kSpread = 1.02;
+  const Catalog catalog = Catalog::embedded();
+  const auto predictor = make_predictor("rooftile", catalog).value();
+  const auto gpus = hardware::list_gpus(catalog).value();
+  int pairs = 0;
+  for (const hardware::GpuSpec& a : gpus) {
+    for (const hardware::GpuSpec& b : gpus) {
+      if (!no_less(a, b)) continue;
+      ++pairs;
+      const hardware::Machine lesser{.gpu = a, .ceilings = std::nullopt};
+      const hardware::Machine better{.gpu = b, .ceilings = std::nullopt};
+      for (const DType dtype : {DType::Fp32, DType::Fp16, DType::Bf16}) {
+        RandomKernels random;
+        for (int i = 0; i < 140; ++i) {
+          const ops::KernelWork work = random.next(dtype);
+          if (!bind(work, lesser)) continue;
+          const Seconds slow =
+              predictor->estimate(job_of(work, lesser, Setting::InStream), lesser).time;
+          const Seconds fast =
+              predictor->estimate(job_of(work, better, Setting::InStream), better).time;
+          EXPECT_LE(fast / slow, kSpread) << b.id << " against " << a.id << ": " << work.op << " "
+                                          << shape_text(work.shape) << " " << name_of(dtype);
+        }
+      }
+    }
+  }
+  EXPECT_GT(pairs, 15);
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, Monotone,

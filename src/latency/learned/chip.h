@@ -5,11 +5,15 @@
 // is time over ideal time of a large matrix product:
 //
 //   tau = energy(process) * peak / board power             time factor of a power-limited board
-//   P   = max( kappa * max(1, peak / published ceiling),  tau )
+//   c   = max(1, peak / published ceiling)                 of the board, else of its chip
+//   P   = max(kappa * c, tau)                              kappa counted from published ceilings
+//         max(kappa, c, tau)                               kappa counted from the peak (AMD)
 //
 // kappa belongs to a family of library kernels. Measured values replace the rules for GPUs that the
-// fit has seen. The energy per FLOP comes from two power-limited boards; how the clock of a board
-// of another kind falls under load is the largest uncertainty of the whole predictor.
+// fit has seen, and hold other boards with the same chip: one with less power per peak is not
+// faster, one with more is not slower. The energy per FLOP comes from two power-limited boards; how
+// the clock of a board of another kind falls under load is the largest uncertainty of the whole
+// predictor.
 #pragma once
 
 #include "hardware/machine.h"
@@ -42,8 +46,16 @@ std::optional<double> published_fraction(const hardware::GpuSpec& gpu);
 /// tau; nothing when the file states no process or power.
 std::optional<double> power_factor(const hardware::GpuSpec& gpu, double peak, double energy,
                                    const Weights& weights);
-/// max(1, peak / published rate of the same kind).
-double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key);
+/// c: the board's own published rate, else what those of the other boards with its chip imply. A
+/// rate of FP16 holds for BF16 and the other way round where the data sheet's are equal.
+double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key, const Weights& weights);
+/// max(1, peak / published rate of this kind), with the board's power; nothing where nobody
+/// published one.
+std::optional<BoardFactor> published_ceiling(const hardware::GpuSpec& gpu, hardware::RateKey key);
+/// FP16 for BF16 and the other way round, where the GPU's units run both at the same rate.
+std::optional<hardware::RateKey> same_units(const hardware::GpuSpec& gpu, hardware::RateKey key);
+/// Board power over the peak; 0 where the file states no power.
+double watt_per_tflop(const hardware::GpuSpec& gpu, hardware::RateKey key);
 
 /// The family whose kernels run on the GPU, "ampere"; its instruction set when unknown.
 std::string_view kernel_family(const hardware::GpuSpec& gpu, const Weights& weights);

@@ -158,13 +158,14 @@ std::optional<FormTime> form_time(const Question& q) {
   return pointwise_form(q);
 }
 
+bool lists(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
 bool outside(const ops::KernelWork& work, const hardware::GpuSpec& gpu, const Weights& weights) {
   const auto it = weights.ranges.find(class_of(work));
   if (it == weights.ranges.end()) return true;
   const Range& range = it->second;
-  const auto lists = [](const std::vector<std::string>& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-  };
   if (!lists(range.vendors, name_of(gpu.vendor)) || !lists(range.dtypes, name_of(work.dtype)))
     return true;
   bool inside = true;
@@ -174,6 +175,28 @@ bool outside(const ops::KernelWork& work, const hardware::GpuSpec& gpu, const We
              value <= limits->second[1];
   });
   return !inside;
+}
+
+/// The interval of the class comes from rows of this vendor in this number format, or in one that
+/// runs on the same units at the same rate.
+bool calibrated(const Question& q) {
+  const auto it = q.weights.ranges.find(class_of(q.job.work));
+  if (it == q.weights.ranges.end()) return false;
+  const Range& range = it->second;
+  if (!lists(range.vendors, name_of(q.machine.gpu.vendor))) return false;
+  if (lists(range.dtypes, name_of(q.job.work.dtype))) return true;
+  const auto twin =
+      same_units(q.machine.gpu, {.dtype = q.job.work.dtype, .pipe = rate_key(q).pipe});
+  return q.job.work.compute == q.job.work.dtype && twin &&
+         lists(range.dtypes, name_of(twin->dtype));
+}
+
+double half_width(const Question& q, double seconds, bool nearest_class) {
+  constexpr double kUnknownClass = 0.5;  // where nothing was calibrated
+  const auto widths = q.weights.intervals.find(class_of(q.job.work));
+  if (widths == q.weights.intervals.end()) return kUnknownClass;
+  const double width = widths->second[bucket_of(seconds)];
+  return nearest_class || !calibrated(q) ? std::max(width, kUnknownClass) : width;
 }
 
 Estimate start_estimate(const Job& job, const hardware::Machine& machine,
@@ -203,14 +226,14 @@ class LearnedPredictor final : public Predictor {
     const DeviceModel* own = find_model(machine.gpu, weights_);
     const DeviceModel* model =
         own != nullptr || weights_.models.empty() ? own : &weights_.models.rbegin()->second;
+    static const DeviceModel kNone;
+    const Question question{.job = job,
+                            .machine = machine,
+                            .weights = weights_,
+                            .model = model != nullptr ? *model : kNone,
+                            .chip = chip_of(job, machine, weights_)};
     std::optional<FormTime> form;
-    if (model != nullptr) {
-      form = form_time({.job = job,
-                        .machine = machine,
-                        .weights = weights_,
-                        .model = *model,
-                        .chip = chip_of(job, machine, weights_)});
-    }
+    if (model != nullptr) form = form_time(question);
     Estimate estimate = start_estimate(job, machine, form ? form->plan : std::nullopt);
     if (!form) {  // the weights hold no model of this class: the bound is all that is known
       set_time(estimate, estimate.bound.base(), 0.0);
@@ -219,11 +242,7 @@ class LearnedPredictor final : public Predictor {
     }
     double seconds = form->seconds;
     if (job.setting == Setting::Isolated) seconds = std::max(form->floor, seconds + form->host);
-    constexpr double kUnknownClass = 0.5;  // half-width where nothing was calibrated
-    const auto widths = weights_.intervals.find(class_of(job.work));
-    const double width =
-        widths == weights_.intervals.end() ? kUnknownClass : widths->second[bucket_of(seconds)];
-    set_time(estimate, seconds, width);
+    set_time(estimate, seconds, half_width(question, seconds, form->nearest_class));
     if (form->analysis) {
       estimate.algorithm = form->analysis->algorithm;
       estimate.traffic = form->analysis->traffic;

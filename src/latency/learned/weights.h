@@ -44,13 +44,23 @@ struct GemmParameters {
   double floor = 5e-5;  ///< shortest call in an operator benchmark
 };
 
+/// A slow-down that somebody measured on one board, and what the board has to spend.
+struct BoardFactor {
+  double factor = 1;          ///< time over time at the data sheet's peak
+  double watt_per_tflop = 0;  ///< board power over that peak; 0 where the power is not stated
+};
+/// Boards by id, by the chip that they carry.
+using BoardsOfChip = ByName<ByName<BoardFactor>>;
+
 /// Time over ideal time of a large product: measured, or from the data sheet (chip.h).
 struct Plateau {
-  ByName<double> measured;  ///< by GPU id
-  ByName<double> kappa;     ///< by kernel family: GPUs that hold their clock
-  double generic = 1.1;     ///< for a family nobody measured
-  double energy = 0;        ///< pJ per FLOP of a 16 nm board under this load; 0 = no power rule
-  double power_share = 1;   ///< of `energy` relative to dense products
+  ByName<double> measured;    ///< by GPU id
+  BoardsOfChip boards;        ///< the same levels for boards that nobody measured
+  ByName<double> kappa;       ///< by kernel family: GPUs that hold their clock
+  double generic = 1.1;       ///< for a family nobody measured
+  double energy = 0;          ///< pJ per FLOP of a 16 nm board under this load; 0 = no power rule
+  double power_share = 1;     ///< of `energy` relative to dense products
+  bool above_ceiling = true;  ///< kappa counts from the published ceiling, not from the peak
 };
 
 struct GemmModel {
@@ -135,7 +145,8 @@ struct Weights {
   ByName<std::string> families;  ///< instruction set -> family of library kernels
   ByName<double> node_energy;    ///< process in nm -> energy per FLOP relative to 16 nm
   Streaming streaming;
-  ByName<TrivialLine> trivial;                     ///< by "vendor/class"
+  ByName<BoardsOfChip> ceilings;  ///< by rate ("bf16_tensor"): peak over the published rate
+  ByName<TrivialLine> trivial;    ///< by "vendor/class"
   ByName<std::array<double, kBuckets>> intervals;  ///< by class: half-width of log time, 80 %
   ByName<Range> ranges;                            ///< by class
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/json.h"
 #include "latency/learned/weights.h"
 
@@ -24,9 +25,14 @@ void fields(Io& io, GemmParameters& p) {
   io("split", p.split), io("host", p.host), io("floor", p.floor);
 }
 template <typename Io>
+void fields(Io& io, BoardFactor& b) {
+  io("factor", b.factor), io("watt_per_tflop", b.watt_per_tflop);
+}
+template <typename Io>
 void fields(Io& io, Plateau& p) {
-  io("measured", p.measured), io("kappa", p.kappa), io("generic", p.generic);
-  io("energy", p.energy), io("power_share", p.power_share);
+  io("measured", p.measured), io("boards", p.boards), io("kappa", p.kappa);
+  io("generic", p.generic), io("energy", p.energy), io("power_share", p.power_share);
+  io("above_ceiling", p.above_ceiling);
 }
 template <typename Io>
 void fields(Io& io, Neighbours& n) {
@@ -82,8 +88,8 @@ void fields(Io& io, Range& r) {
 template <typename Io>
 void fields(Io& io, Weights& w) {
   io("name", w.name), io("families", w.families), io("node_energy", w.node_energy);
-  io("streaming", w.streaming), io("models", w.models), io("trivial", w.trivial);
-  io("intervals", w.intervals), io("ranges", w.ranges);
+  io("streaming", w.streaming), io("ceilings", w.ceilings), io("models", w.models);
+  io("trivial", w.trivial), io("intervals", w.intervals), io("ranges", w.ranges);
 }
 
 /// Builds a JSON object field by field.
@@ -101,6 +107,7 @@ class Writer {
 
  private:
   static ordered_json json_of(double value) { return value; }
+  static ordered_json json_of(bool value) { return value; }
   static ordered_json json_of(const std::string& value) { return value; }
   static ordered_json json_of(const std::vector<std::int64_t>& value) { return value; }
   static ordered_json json_of(const std::vector<std::string>& value) { return value; }
@@ -157,6 +164,10 @@ class Reader {
   static Status read(const JsonView& view, double& value) {
     ROOFTILE_TRY(value, view.number());
     if (!std::isfinite(value)) return view.error("is not a finite number");
+    return {};
+  }
+  static Status read(const JsonView& view, bool& value) {
+    ROOFTILE_TRY(value, view.boolean());
     return {};
   }
   static Status read(const JsonView& view, std::string& value) {
@@ -254,14 +265,11 @@ std::string features_hash() {
   everything.ranges["x"] = {};
   Writer writer;
   fields(writer, everything);
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto mix = [&hash](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  };
-  mix(kFormat);
+  Fnv1a hash;
+  hash.add_bytes(kFormat);
   const ordered_json flat = writer.take().flatten();
-  for (const auto& [key, value] : flat.items()) mix(key);
-  return fmt::format("{:016x}", hash);
+  for (const auto& [key, value] : flat.items()) hash.add_bytes(key);
+  return fmt::format("{:016x}", hash.value());
 }
 
 std::string to_json(const Weights& weights) {

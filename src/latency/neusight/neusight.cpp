@@ -195,6 +195,8 @@ class NeuSightPredictor final : public Predictor {
       const auto outputs = evaluate(model->network, normalized(kernel, *model));
       seconds = kernel.seconds / utilization(outputs, kernel.waves, model->least_utilization);
       estimate.plan = kernel.plan;
+      // The method knows no depth of a step through k; the traffic of a tile depends on it.
+      estimate.plan.tile_k = tile::decompose(work, machine.gpu).tile_k;
       estimate.provenance = Provenance::Learned;
       estimate.extrapolated = !covers(work);
     } else {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/json.h"
 #include "latency/neusight/neusight.h"
 
@@ -135,9 +136,9 @@ std::string features_hash() {
       "l2; "
       "alpha, gamma, least utilization; devices gflop/s gb/s gb sms mb; tiles device b m n k "
       "tile_m tile_n";
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : kFormat) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return fmt::format("{:016x}", hash);
+  Fnv1a hash;
+  hash.add_bytes(kFormat);
+  return fmt::format("{:016x}", hash.value());
 }
 
 std::string to_json(const Weights& weights) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/labels.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace rooftile::app {
@@ -27,9 +31,11 @@ class ThreeTimesTheBound : public latency::Predictor {
 
 report::LabelEvaluation evaluated() {
   const ThreeTimesTheBound predictor;
-  const auto result = evaluate_labels(
-      kFolder + "labels.csv", kFolder + "models", Catalog::embedded(),
-      [&](const std::string&) -> Result<const latency::Predictor*> { return &predictor; });
+  const auto result =
+      evaluate_labels(kFolder + "labels.csv", kFolder + "models", Catalog::embedded(),
+                      [&](const hardware::GpuSpec&) {
+                        return LabelPredictors{.main = &predictor, .trivial = &predictor};
+                      });
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message);
   return result.value_or(report::LabelEvaluation{});
 }
@@ -79,7 +85,9 @@ TEST(Labels, GroupsCoverTheCases) {
   EXPECT_NEAR(train.mean_error, std::fabs(evaluation.cases[3].error()), 1e-12);
   EXPECT_NEAR(train.bias, evaluation.cases[3].error(), 1e-12);
   EXPECT_NEAR(train.baseline_error, std::fabs(evaluation.cases[3].bound_ms / 118 - 1), 1e-12);
-  EXPECT_EQ(train.coverage, 0);  // the interval is a point
+  EXPECT_FALSE(train.coverage);  // no interval is stated
+  EXPECT_NEAR(train.trivial_error.value(), train.mean_error, 1e-12);
+  EXPECT_FALSE(train.neusight_error);
 }
 
 TEST(Labels, PublishedColumnsCountOnTheirOwnRows) {
@@ -92,6 +100,59 @@ TEST(Labels, PublishedColumnsCountOnTheirOwnRows) {
   EXPECT_NEAR(all.published_error.at("neusight"), sum / 6, 1e-9);
   EXPECT_EQ(all.published_cases.at("other"), 2);
   EXPECT_NEAR(all.published_error.at("other"), (2.1 / 12.1 + 3.5 / 29.6) / 2, 1e-9);
+}
+
+class LabelFiles : public ::testing::Test {
+ protected:
+  /// Rows below a header with the least columns.
+  Result<report::LabelEvaluation> read(const std::string& rows) const {
+    const auto path =
+        std::filesystem::temp_directory_path() / fmt::format("rooftile_labels_{}.csv", ::getpid());
+    std::ofstream(path) << "device,model_name,mode,seqlen,batch,option,measured_ms\n" << rows;
+    const ThreeTimesTheBound predictor;
+    const auto result = evaluate_labels(
+        path.string(), kFolder + "models", Catalog::embedded(),
+        [&](const hardware::GpuSpec&) { return LabelPredictors{.main = &predictor}; });
+    std::filesystem::remove(path);
+    return result;
+  }
+  /// The error of input that the rows must give.
+  std::string refused(const std::string& rows) const {
+    const auto result = read(rows);
+    EXPECT_FALSE(result) << rows;
+    if (result) return {};
+    EXPECT_EQ(result.error().code, ErrorCode::BadInput) << rows;
+    return to_string(result.error());
+  }
+};
+
+TEST_F(LabelFiles, WhatIsWrongWithARowIsWrongWithTheFile) {
+  EXPECT_NE(refused("Tesla T4,tiny_gpt,inf,512,0,,9\n").find(":2:5: batch is 0"),
+            std::string::npos);
+  EXPECT_NE(refused("Tesla T4,tiny_gpt,inf,0,4,,9\n").find(":2:4: seqlen is 0"), std::string::npos);
+  EXPECT_NE(refused("Tesla T4,tiny_gpt,train,512,8,dp3,9\n").find("not divisible"),
+            std::string::npos);
+  EXPECT_NE(refused("Tesla T4000,tiny_gpt,inf,512,4,,9\n").find(":2:1: unknown GPU"),
+            std::string::npos);
+}
+
+TEST_F(LabelFiles, WithoutARowToPredictAreRefused) {
+  EXPECT_NE(refused("").find("no measured steps"), std::string::npos);
+  EXPECT_NE(refused("Tesla T4,tiny_gpt,inf,512,4,quantized,9\n").find("only quantized"),
+            std::string::npos);
+}
+
+TEST_F(LabelFiles, FusionIsComparedWithTheSameStepWithoutIt) {
+  const auto evaluation = read(
+      "Tesla T4,tiny_gpt,inf,512,4,,30\n"
+      "Tesla T4,tiny_gpt,inf,512,4,fusion,20\n"
+      "Tesla T4,tiny_gpt,inf,512,8,fusion,40\n");
+  ASSERT_TRUE(evaluation) << to_string(evaluation.error());
+  ASSERT_EQ(evaluation->fusion.size(), 1U);  // the plain row with batch 8 is missing
+  EXPECT_EQ(evaluation->fusion[0].name, "tiny_gpt-inf-512-4");
+  EXPECT_DOUBLE_EQ(evaluation->fusion[0].measured, 1.5);
+  EXPECT_DOUBLE_EQ(evaluation->fusion[0].predicted,
+                   evaluation->cases[0].predicted_ms / evaluation->cases[1].predicted_ms);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ TEST(ErrorStatistics, OfFourCases) {
   // errors +0.1, -0.2, 0, +0.5: mean |e| 0.8 / 4, bias 0.4 / 4; rank ceil(0.9 * 4) = 4 -> 0.5.
   const std::array<Compared, 4> cases{{
       {.measured = 10, .predicted = 11, .low = 9, .high = 12},
-      {.measured = 10, .predicted = 8, .low = 7, .high = 9},  // outside: above
-      {.measured = 10, .predicted = 10, .low = 10, .high = 10},
+      {.measured = 10, .predicted = 8, .low = 7, .high = 9},     // outside: above
+      {.measured = 10, .predicted = 10, .low = 10, .high = 10},  // states no interval
       {.measured = 10, .predicted = 15, .low = 11, .high = 20},  // outside: below
   }};
   const ErrorStatistics s = error_statistics(cases);
@@ -23,7 +23,7 @@ TEST(ErrorStatistics, OfFourCases) {
   EXPECT_NEAR(s.bias, 0.1, 1e-12);
   EXPECT_NEAR(s.p90_error, 0.5, 1e-12);
   EXPECT_NEAR(s.worst_error, 0.5, 1e-12);
-  EXPECT_DOUBLE_EQ(s.coverage, 0.5);
+  EXPECT_DOUBLE_EQ(s.coverage.value(), 1.0 / 3);
 }
 
 TEST(ErrorStatistics, NinetyPercentIsARankOfTheErrors) {
@@ -38,6 +38,7 @@ TEST(ErrorStatistics, OfNothing) {
   EXPECT_EQ(s.cases, 0);
   EXPECT_EQ(s.mean_error, 0);
   EXPECT_EQ(s.p90_error, 0);
+  EXPECT_FALSE(s.coverage);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "fit/inspect.h"
 #include "fit/least_squares.h"
 #include "fit/rules.h"
+#include "fit/task_pool.h"
 
 namespace rooftile::fit {
 namespace {
@@ -124,6 +125,60 @@ TEST_F(FitFiles, ErrorsNameFileLineAndColumn) {
   EXPECT_FALSE(huge);
 }
 
+TEST_F(FitFiles, ErrorsOfSizesNameTheirColumn) {
+  const std::string head = "op,device,set,latency_ms,b,m,n,k\n";
+  const auto zero = read(write("a.csv", head + "linear,Tesla T4,train,0.1,1,64,0,64\n"));
+  ASSERT_FALSE(zero);
+  EXPECT_NE(to_string(zero.error()).find("a.csv:2:7: n is 0"), std::string::npos)
+      << to_string(zero.error());
+  const auto missing = read(write("b.csv",
+                                  "op,device,latency_ms,m,n,k\n"
+                                  "linear,Tesla T4,0.1,64,64,64\n"));
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("\"b\""), std::string::npos);
+  EXPECT_EQ(missing.error().hint.find("did you mean"), std::string::npos) << missing.error().hint;
+}
+
+TEST_F(FitFiles, GridsAreOptionalAndNamesAreTrimmed) {
+  const auto dataset = read(write("e.csv",
+                                  "op,device,latency_ms,b,h,grid_x,grid_y,grid_z\n"
+                                  " add ,Tesla T4 ,0.1,64,64,4,2,1\n"
+                                  "add,Tesla T4,0.1,64,64,,,\n"
+                                  "add,Tesla T4,0.1,64,64,nan,NaN,nan\n"));
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  ASSERT_EQ(dataset->samples.size(), 3U);
+  EXPECT_EQ(dataset->samples[0].work.op, "add");
+  EXPECT_EQ(dataset->samples[0].blocks, 8);
+  EXPECT_FALSE(dataset->samples[1].blocks);
+  EXPECT_FALSE(dataset->samples[2].blocks);
+  EXPECT_EQ(dataset->machines.size(), 1U);
+}
+
+TEST_F(FitFiles, TooFewRowsAreRefused) {
+  const auto dataset = read(write("linear.csv",
+                                  "op,device,set,latency_ms,b,m,n,k\n"
+                                  "linear,Tesla T4,train,0.1,1,64,64,64\n"
+                                  "linear,Tesla P4,train,0.3,1,64,64,64\n"));
+  ASSERT_TRUE(dataset);
+  const auto refused = fit(*dataset, catalog, {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("nvidia/linear 2"), std::string::npos)
+      << refused.error().message;
+}
+
+TEST_F(FitFiles, SkippedRowsAreCounted) {
+  std::string text = "kernel_source,gemm_dtype,m,n,k,latency\nx,fp8_block,64,64,64,0.01\n";
+  text += "x,bfloat16,64,4096,4096,0.02\n";
+  const auto dataset = read(write("gemm_h100_sxm.csv", text));
+  ASSERT_TRUE(dataset) << to_string(dataset.error());
+  const auto predictor = latency::make_predictor("trivial", catalog);
+  ASSERT_TRUE(predictor);
+  const Evaluation evaluation = evaluate(*dataset, **predictor, {});
+  EXPECT_EQ(evaluation.skipped, 1);
+  ASSERT_EQ(evaluation.cases.size(), 1U);
+  EXPECT_FALSE(evaluation.summary.front().coverage);  // the baseline states no interval
+}
+
 TEST_F(FitFiles, ReadsLowPrecisionFilesByTheirName) {
   const auto dataset = read(write("gemm_h100_sxm.csv",
                                   "kernel_source,gemm_dtype,m,n,k,latency\n"
@@ -169,6 +224,34 @@ TEST_F(FitFiles, AStoppedFitContinuesToTheSameResult) {
   const auto result = fit(*dataset, catalog, resumed);
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_EQ(to_json(*result->all), to_json(*expected->all));
+}
+
+TEST_F(FitFiles, ACheckpointIsOfItsDataOnly) {
+  const auto key = [this](const std::string& rows, const Catalog& from) {
+    const std::vector<std::string> paths{
+        write("a.csv", "op,device,set,latency_ms,b,m,n,k,kernel\n" + rows)};
+    const auto dataset = read_datasets(paths, from);
+    EXPECT_TRUE(dataset) << to_string(dataset.error());
+    return data_key(*dataset, 1, "x");
+  };
+  const std::string row = "linear,Tesla T4,train,0.1,1,64,128,32,volta_sgemm_128x64_nn\n";
+  const std::string mine = key(row, catalog);
+  EXPECT_EQ(key(row, catalog), mine);
+  for (const char* other :
+       {"linear,Tesla P4,train,0.1,1,64,128,32,volta_sgemm_128x64_nn\n",  // relabelled GPU
+        "linear,Tesla T4,test,0.1,1,64,128,32,volta_sgemm_128x64_nn\n",   // campaign
+        "bmm,Tesla T4,train,0.1,1,64,128,32,volta_sgemm_128x64_nn\n",     // operator
+        "linear,Tesla T4,train,0.1,1,128,64,32,volta_sgemm_128x64_nn\n",  // shape, same FLOPs
+        "linear,Tesla T4,train,0.1,1,64,128,32,volta_sgemm_64x128_nn\n",  // tile
+        "linear,Tesla T4,train,0.11,1,64,128,32,volta_sgemm_128x64_nn\n"}) {
+    EXPECT_NE(key(other, catalog), mine) << other;
+  }
+  // The same name with another data sheet.
+  std::string sheet = catalog.read("gpus/nvidia_t4_16gb.json")->content;
+  sheet.replace(sheet.find("\"70 W\""), 6, "\"75 W\"");
+  Catalog changed = catalog;
+  changed.add("gpus/nvidia_t4_16gb.json", sheet);
+  EXPECT_NE(key(row, changed), mine);
 }
 
 TEST_F(FitFiles, LeftOutGpusOfAKnownLawArePredicted) {
@@ -302,6 +385,31 @@ TEST_F(FitFiles, InspectionFindsImpossibleRowsAndRepetitions) {
   EXPECT_EQ(inspection.groups[0].below_bound, 1);
   EXPECT_EQ(inspection.groups[0].duplicates, 1);
   EXPECT_EQ(inspection.suspicious.size(), 2U);
+  EXPECT_EQ(inspection.suspicious_rows, 2);
+}
+
+TEST_F(FitFiles, InspectionNotesCampaignsOfDifferentLevel) {
+  // 2 * 4096^3 / 8.1 TFLOP/s are 17 ms; the second campaign takes 15 % longer, on V100 (9.7 ms)
+  // 5 %, on P4 (25.3 ms) three times as long.
+  std::string text = "op,device,set,latency_ms,b,m,n,k\n";
+  for (int i = 0; i < 25; ++i) {
+    for (const auto& [device, ms, slow] :
+         {std::tuple("Tesla T4", 30.0, 1.15), std::tuple("Tesla V100-PCIE-32GB", 12.0, 1.05),
+          std::tuple("Tesla P4", 40.0, 3.0)}) {
+      text += fmt::format("linear,{},train,{},1,{},4096,4096\n", device, ms, 4096 + i);
+      text += fmt::format("linear,{},test,{},1,{},4096,4096\n", device, ms * slow, 4096 + i);
+    }
+  }
+  const auto dataset = read(write("linear.csv", text));
+  ASSERT_TRUE(dataset);
+  const Inspection inspection = inspect(*dataset);
+  ASSERT_EQ(inspection.notes.size(), 2U);
+  EXPECT_NE(inspection.notes[0].find("t4: campaign \"test\" has 1.15 times"), std::string::npos)
+      << inspection.notes[0];
+  EXPECT_EQ(inspection.notes[0].find("leave it out"), std::string::npos);
+  EXPECT_NE(inspection.notes[1].find("p4: campaign \"test\" has 3.00 times"), std::string::npos)
+      << inspection.notes[1];
+  EXPECT_NE(inspection.notes[1].find("leave it out"), std::string::npos);
 }
 
 }  // namespace

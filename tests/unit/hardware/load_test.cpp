@@ -177,6 +177,23 @@ TEST(LoadGpu, ABrokenFileIsReportedUnderItsStem) {
   EXPECT_FALSE(list_gpus(catalog));
 }
 
+TEST(LoadGpu, NamesOfDriversAreKnown) {
+  const Catalog catalog = Catalog::embedded();
+  for (const auto& [name, id] : {std::pair("AMD Instinct MI250X/MI250", "mi250"),
+                                 std::pair("AMD INSTINCT MI250 (MCM) OAM AC MBA", "mi250"),
+                                 std::pair("AMD Instinct MI300X OAM", "mi300x"),
+                                 std::pair("Tesla V100-PCIE-16GB", "v100-pcie-16gb"),
+                                 std::pair("NVIDIA A800-SXM4-80GB", "a800-sxm-80gb")}) {
+    const auto gpu = load_gpu(catalog, name);
+    ASSERT_TRUE(gpu) << to_string(gpu.error());
+    EXPECT_EQ(gpu->id, id);
+  }
+  // A slash makes no path of a name: the hint is about names.
+  const auto unknown = load_gpu(catalog, "AMD Instinct MI999X/MI999");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("unknown GPU"));
+}
+
 TEST(LoadGpu, APathIsRead) {
   const auto gpu = load_gpu({}, "no/such/gpu.json");
   ASSERT_FALSE(gpu);

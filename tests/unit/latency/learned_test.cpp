@@ -205,17 +205,130 @@ class Shipped : public ::testing::Test {
 };
 
 TEST_F(Shipped, PowerLimitsTheT4) {
-  // energy x 0.90 x 8.1 TFLOP/s / 70 W, by the rule: the measured plateau is taken out.
+  // energy x 0.90 x 8.1 TFLOP/s / 70 W, by the rule: measured plateaus are taken out.
   const auto t4 = machine("t4");
   Plateau rule = weights.models.at("nvidia").gemm->plateau;
   rule.measured.clear();
+  rule.boards.clear();
   const double tau = rule.energy * 1e-12 * 0.90 * 8.1e12 / 70.0;
   EXPECT_GT(tau, 1.5);
   EXPECT_NEAR(plateau(t4.gpu, {.peak = 8.1e12, .key = {}}, rule, weights), tau, 1e-12);
-  // An A100 holds its clock: kappa of the kernels that run on it.
+  // An A100 holds its clock: kappa of the kernels that run on it, from the ceiling that was
+  // published for its chip.
   const auto a100 = machine("a100-pcie-80gb");
   EXPECT_NEAR(plateau(a100.gpu, {.peak = 19.5e12, .key = {}}, rule, weights),
-              rule.kappa.at("ampere"), 1e-12);
+              rule.kappa.at("ampere") * ceiling_factor(a100.gpu, {}, weights), 1e-12);
+}
+
+// A board of "chip X" with 100 TFLOP/s in both 16-bit formats.
+hardware::GpuSpec board(const char* id, double watt) {
+  hardware::GpuSpec gpu;
+  gpu.id = id, gpu.chip = "chip X", gpu.isa = "x", gpu.power_watt = watt;
+  for (const DType dtype : {DType::Fp16, DType::Bf16})
+    gpu.peak[{.dtype = dtype, .pipe = hardware::Pipe::Tensor}] = 100.0_TFLOPps;
+  return gpu;
+}
+constexpr hardware::RateKey kHalf{.dtype = DType::Fp16, .pipe = hardware::Pipe::Tensor};
+constexpr hardware::RateKey kBrain{.dtype = DType::Bf16, .pipe = hardware::Pipe::Tensor};
+
+TEST(Plateaus, APublishedRateHoldsForTheOtherFormatOfTheSameUnits) {
+  hardware::GpuSpec gpu = board("a", 300);
+  gpu.measured.rate[kBrain] = 80.0_TFLOPps;
+  EXPECT_DOUBLE_EQ(ceiling_factor(gpu, kBrain, {}), 1.25);
+  EXPECT_DOUBLE_EQ(ceiling_factor(gpu, kHalf, {}), 1.25);
+  gpu.peak[kHalf] = 200.0_TFLOPps;  // other units
+  EXPECT_DOUBLE_EQ(ceiling_factor(gpu, kHalf, {}), 1.0);
+}
+
+TEST(Plateaus, APublishedCeilingHoldsForBoardsWithTheSameChip) {
+  Weights weights;
+  weights.ceilings["bf16_tensor"]["chip X"]["a"] = {.factor = 1.5, .watt_per_tflop = 3};
+  EXPECT_DOUBLE_EQ(ceiling_factor(board("b", 300), kBrain, weights), 1.5);
+  EXPECT_DOUBLE_EQ(ceiling_factor(board("b", 300), kHalf, weights), 1.5);
+  EXPECT_DOUBLE_EQ(ceiling_factor(board("b", 200), kBrain, weights), 1.5);
+  // 3.6 W per TFLOP/s instead of 3: 1.5 * 3 / 3.6 = 1.25; with twice the power nothing is left.
+  EXPECT_NEAR(ceiling_factor(board("b", 360), kBrain, weights), 1.25, 1e-12);
+  EXPECT_NEAR(ceiling_factor(board("b", 600), kBrain, weights), 1.0, 1e-12);
+  hardware::GpuSpec other = board("c", 300);
+  other.chip = "chip Y";
+  EXPECT_DOUBLE_EQ(ceiling_factor(other, kBrain, weights), 1.0);
+}
+
+TEST(Plateaus, CountFromTheCeilingOrFromThePeak) {
+  Plateau rule;
+  rule.generic = 1.2;
+  hardware::GpuSpec gpu = board("a", 300);
+  gpu.measured.rate[kBrain] = 80.0_TFLOPps;
+  EXPECT_DOUBLE_EQ(plateau(gpu, {.peak = 1e14, .key = kBrain}, rule, {}), 1.2 * 1.25);
+  rule.above_ceiling = false;
+  EXPECT_DOUBLE_EQ(plateau(gpu, {.peak = 1e14, .key = kBrain}, rule, {}), 1.25);
+  rule.generic = 1.4;
+  EXPECT_DOUBLE_EQ(plateau(gpu, {.peak = 1e14, .key = kBrain}, rule, {}), 1.4);
+  // 90 TFLOP/s were measured on this machine: 1.4 * 90 / 100 of it are left.
+  EXPECT_NEAR(plateau(gpu, {.peak = 9e13, .key = kBrain, .measured_ceiling = true}, rule, {}), 1.26,
+              1e-12);
+}
+
+TEST(Plateaus, MeasuredBoardsHoldTheirSiblings) {
+  Plateau rule;
+  rule.generic = 1.2;
+  rule.boards["chip X"]["a"] = {.factor = 1.3, .watt_per_tflop = 3};
+  const auto level = [&](double watt, double generic) {
+    rule.generic = generic;
+    return plateau(board("b", watt), {.peak = 1e14, .key = kBrain}, rule, {});
+  };
+  EXPECT_DOUBLE_EQ(level(250, 1.2), 1.3);  // less power: not faster
+  EXPECT_DOUBLE_EQ(level(250, 1.4), 1.4);
+  EXPECT_DOUBLE_EQ(level(400, 1.4), 1.3);  // more power: not slower
+  EXPECT_DOUBLE_EQ(level(400, 1.2), 1.2);
+  EXPECT_DOUBLE_EQ(level(300, 1.2), 1.3);  // the same
+  EXPECT_DOUBLE_EQ(level(300, 1.4), 1.3);
+  // Somebody published 80 of 100 TFLOP/s for this board and 1 / 1.5 for the other: 1.3 * 1.25 /
+  // 1.5.
+  Weights weights;
+  weights.ceilings["bf16_tensor"]["chip X"]["a"] = {.factor = 1.5, .watt_per_tflop = 3};
+  hardware::GpuSpec published = board("b", 300);
+  published.measured.rate[kBrain] = 80.0_TFLOPps;
+  EXPECT_NEAR(plateau(published, {.peak = 1e14, .key = kHalf}, rule, weights), 1.3 * 1.25 / 1.5,
+              1e-12);
+}
+
+TEST_F(Shipped, BothSixteenBitFormatsOfTheMi300xRunAlike) {
+  const auto mi300x = machine("mi300x");
+  const auto predictor = make_learned(weights);
+  const auto seconds = [&](DType dtype) {
+    ops::KernelList works;
+    ops::forward(ops::Linear{.rows = 8192, .in = 8192, .out = 8192, .bias = false},
+                 {.precision = ops::precision_of(dtype)}, works);
+    return predictor->estimate(*bind(works.front(), mi300x), mi300x).time.base();
+  };
+  EXPECT_DOUBLE_EQ(seconds(DType::Fp16), seconds(DType::Bf16));
+  // 2 * 8192^3 FLOP at the published 708 TFLOP/s are 1.553 ms; kappa alone is above.
+  EXPECT_GT(seconds(DType::Bf16), 1.553e-3);
+}
+
+TEST_F(Shipped, IntervalsAreWiderWhereNothingWasCalibrated) {
+  const auto predictor = make_learned(weights);
+  const auto width = [&](const char* gpu, const ops::AnyOp& op, DType dtype) {
+    const auto on = machine(gpu);
+    ops::KernelList works;
+    ops::forward(op, {.precision = ops::precision_of(dtype)}, works);
+    const Estimate e = predictor->estimate(*bind(works.front(), on), on);
+    return std::log(e.high / e.time);
+  };
+  const ops::Linear product{.rows = 8192, .in = 8192, .out = 8192};
+  const double measured = width("h100-sxm", product, DType::Bf16);
+  EXPECT_LT(measured, 0.3);
+  // FP16 runs on the same units at the same rate; sizes beyond all measured ones widen nothing.
+  EXPECT_EQ(width("h100-sxm", product, DType::Fp16), measured);
+  EXPECT_LT(width("h100-sxm", ops::Linear{.rows = 1 << 20, .in = 8192, .out = 8192}, DType::Bf16),
+            0.3);
+  EXPECT_GE(width("mi300x", product, DType::Fp16), 0.5 - 1e-12);    // vendor
+  EXPECT_GE(width("max-1550", product, DType::Fp32), 0.5 - 1e-12);  // vendor without a model
+  EXPECT_GE(width("h100-sxm", ops::LayerNorm{.shape = {4096, 4096}}, DType::Bf16),
+            0.5 - 1e-12);  // dtype
+  EXPECT_GE(width("h100-sxm", ops::RmsNorm{.shape = {4096, 4096}}, DType::Fp32),
+            0.5 - 1e-12);  // nearest class
 }
 
 TEST_F(Shipped, RoundTripsThroughJson) {

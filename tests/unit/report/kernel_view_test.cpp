@@ -25,5 +25,22 @@ TEST(KernelView, BoundNamesItsOwnLimiter) {
   EXPECT_EQ(same.find("of the predicted time"), std::string::npos) << same;
 }
 
+TEST(KernelView, ABaselineStatesNoInterval) {
+  KernelReport kernel;
+  kernel.row.provenance = "learned";
+  kernel.row.latency_ms = kernel.row.low_ms = kernel.row.high_ms = 5;
+  kernel.terms = {{.limiter = "dram", .ms = 2, .arithmetic = ""}};
+  const auto text = [&] {
+    return kernels_to_text(std::array{kernel}, {.color = false, .width = 100});
+  };
+  EXPECT_NE(text().find("(no interval; learned)"), std::string::npos) << text();
+  EXPECT_NE(kernels_to_json(std::array{kernel}).find("\"low_ms\": null"), std::string::npos);
+  EXPECT_NE(kernels_to_csv(std::array{kernel}).find(",5,,,"), std::string::npos);
+  kernel.row.low_ms = 4, kernel.row.high_ms = 6;
+  EXPECT_NE(text().find("(80 % interval 4.00 ms to 6.00 ms; learned)"), std::string::npos)
+      << text();
+  EXPECT_NE(kernels_to_json(std::array{kernel}).find("\"low_ms\": 4"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rooftile::report
