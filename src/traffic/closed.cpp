@@ -149,7 +149,9 @@ ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
                     .b = std::min(b_unique / column_sharing(cut, machine), l1.b)};
   const GemmPasses passes = column_passes(
       cut.rows, cut.columns, {.a = gradient / cut.batch(), .b = input / cut.batch()}, machine);
-  return ordered(least, l1, l2, {.a = gradient * passes.a, .b = input * passes.b});
+  ReadBytes out = ordered(least, l1, l2, {.a = gradient * passes.a, .b = input * passes.b});
+  out.flushed = passes.b > 1;
+  return out;
 }
 
 }  // namespace
@@ -210,8 +212,10 @@ ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& 
       .b = cut.b_loads() / column_sharing(cut, machine)};
   const GemmPasses passes = column_passes(
       cut.rows, cut.columns, {.a = image / cut.batch(), .b = filters / cut.batch()}, machine);
-  return ordered({.a = image, .b = filters}, l1, l2,
-                 {.a = image * passes.a, .b = filters * passes.b});
+  ReadBytes out =
+      ordered({.a = image, .b = filters}, l1, l2, {.a = image * passes.a, .b = filters * passes.b});
+  out.flushed = passes.b > 1;
+  return out;
 }
 
 ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& how,
