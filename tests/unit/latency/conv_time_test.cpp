@@ -273,6 +273,21 @@ TEST(ConvCandidates, SmallTilesOfFilterGradientsAreSlower) {
             implicit_candidate(conv, DType::Fp32, ideal, large).seconds());
 }
 
+// One row is one CTA: its SM receives 64 B per clock, however fast the memory is.
+TEST(DeltaPredictor, FewRowsDoNotFillTheMachine) {
+  const auto delta = make_predictor("delta", Catalog::embedded()).value();
+  const auto machine = machine_of("h100-sxm");
+  const auto time_of = [&](std::int64_t rows, std::int64_t columns) {
+    ops::KernelList kernels;
+    ops::forward(ops::Softmax{.shape = {rows, columns}},
+                 {.precision = ops::precision_of(DType::Fp32)}, kernels);
+    return delta->estimate(bind(kernels.front(), machine).value(), machine).time.base();
+  };
+  const double clock = machine.gpu.clock.boost.base();
+  EXPECT_GE(time_of(1, 10'000'000), 2 * 40e6 / (64 * clock));
+  EXPECT_LT(time_of(10'000, 1000), time_of(1, 10'000'000) / 10);
+}
+
 TEST(DeltaPredictor, NamesTheFieldThatAGpuLacks) {
   const auto delta = make_predictor("delta", Catalog::embedded()).value();
   const auto bound = make_predictor("bound", Catalog::embedded()).value();
