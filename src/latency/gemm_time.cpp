@@ -84,8 +84,8 @@ GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const Time
               .read = with_partial_sums(run.read, output, split),
               .written = output + traffic::partial_sums(output, split)};
     }
-    // Parts of k pay only while the grid of the largest tile leaves SMs idle.
-    if (fewest >= 2 * g.sms) break;
+    // Parts of k pay only while the grid of the largest tile leaves room on the SMs.
+    if (fewest >= g.most_active * g.sms) break;
   }
   return best;
 }
