@@ -157,10 +157,13 @@ report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
       const latency::KernelOutcome after = study.kernel(i, choices.factors);
       step.layers.push_back({.name = named.kernel_names[i],
                              .shape = ops::shape_text(study.kernels()[i].work.shape),
+                             .count = study.kernels()[i].count,
                              .base_ms = before.seconds * 1e3,
                              .time_ms = after.seconds * 1e3,
                              .base_bottleneck = std::string(name_of(before.bottleneck)),
                              .bottleneck = std::string(name_of(after.bottleneck)),
+                             .base_algorithm = std::string(before.algorithm),
+                             .algorithm = std::string(after.algorithm),
                              .balance = {}});
       for (const Resource r : latency::kAllResources) {
         step.layers.back().balance.push_back(balance_row(latency::balance_point(study, i, r)));

@@ -15,6 +15,7 @@
 #include "graph/lower.h"
 #include "hardware/machine.h"
 #include "latency/analytical.h"
+#include "latency/gemm_time.h"
 #include "traffic/paper.h"
 #include "traffic/sampled.h"
 
@@ -78,6 +79,17 @@ Result<Choices> parse(const TrafficRequest& request) {
                      "write 128x64: multiples of 32 from 32 to 256, or auto");
 }
 
+/// A CTA of the tile must fit into the registers of an SM.
+Status check_tile(const Choices& choices, const hardware::GpuSpec& gpu) {
+  if (!choices.tile || !gpu.sm.registers) return {};
+  const std::int64_t needed = latency::cta_registers(*choices.tile);
+  if (needed <= *gpu.sm.registers) return {};
+  return usage_error(
+      fmt::format("a CTA of {}x{} needs {} registers, an SM of {} has {}", choices.tile->m,
+                  choices.tile->n, needed, gpu.name, *gpu.sm.registers),
+      "take a smaller tile: 64 outputs and 128 registers per thread");
+}
+
 /// What all layers of a report share.
 struct Study {
   const hardware::Machine& machine;
@@ -118,17 +130,19 @@ latency::ConvCandidate implicit_kernel(const ops::ConvShape& conv, DType dtype,
   const auto ctas = [&] {
     return static_cast<double>(gemm.batch * ceil_div(gemm.m, tile.m) * ceil_div(gemm.n, tile.n));
   };
-  while (!wanted && tile.n > 32 && ctas() < g.sms / 2) tile.n /= 2;
+  const auto narrowest = static_cast<std::int64_t>(latency::narrowest_tile(conv));
+  if (!wanted) tile.n = std::max(tile.n, narrowest);
+  while (!wanted && tile.n > narrowest && ctas() < g.sms / 2) tile.n /= 2;
   cut.tile_m = static_cast<double>(tile.m);
   cut.tile_n = static_cast<double>(tile.n);
   return latency::implicit_candidate(conv, dtype, g, cut);
 }
 
-void set_time(report::LayerTraffic& layer, const latency::StreamTime& time) {
+void set_time(report::LayerTraffic& layer, const latency::StreamTime& time, Seconds launch) {
   const double seconds = time.total();
-  layer.latency_ms = (seconds + latency::kLaunchSeconds) * 1e3;
+  layer.latency_ms = (seconds + launch.base()) * 1e3;
   layer.bottleneck =
-      name_of(latency::kLaunchSeconds > seconds ? latency::Bottleneck::Launch : time.bottleneck);
+      name_of(launch.base() > seconds ? latency::Bottleneck::Launch : time.bottleneck);
   layer.tile = time.split > 1
                    ? fmt::format("{:.0f}x{:.0f}/{:.0f}", time.tile.m, time.tile.n, time.split)
                    : fmt::format("{:.0f}x{:.0f}", time.tile.m, time.tile.n);
@@ -168,14 +182,14 @@ Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMac
 
 /// Every algorithm that applies, with the closed forms' bytes.
 std::vector<report::AlgorithmTraffic> algorithms_of(
-    std::span<const latency::ConvCandidate> candidates) {
+    std::span<const latency::ConvCandidate> candidates, Seconds launch) {
   std::vector<report::AlgorithmTraffic> out;
   for (const latency::ConvCandidate& c : candidates) {
     out.push_back({.name = std::string(name_of(c.algorithm)),
                    .flops = c.flops,
                    .read = {.l1 = c.read.l1, .l2 = c.read.l2, .dram = c.read.dram},
                    .dram_written = c.written,
-                   .latency_ms = (c.seconds() + latency::kLaunchSeconds) * 1e3,
+                   .latency_ms = (c.seconds() + launch.base()) * 1e3,
                    .bottleneck = std::string(name_of(c.time.bottleneck))});
   }
   return out;
@@ -194,9 +208,9 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
   const bool depthwise = runs_depthwise(candidates.front(), study.choices);
   const latency::ConvCandidate kernel =
       depthwise ? candidates.front() : implicit_kernel(conv, work.dtype, g, study.choices.tile);
-  set_time(layer, kernel.time);
+  set_time(layer, kernel.time, g.launch);
   layer.counted = name_of(kernel.algorithm);
-  layer.algorithms = algorithms_of(candidates);
+  layer.algorithms = algorithms_of(candidates, g.launch);
   layer.algorithm = layer.algorithms.front().name;
   layer.algorithm_ms = layer.algorithms.front().latency_ms;
   const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
@@ -225,7 +239,7 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
 Status fill_gemm(const ops::KernelWork& work, const ops::GemmShape& gemm,
                  const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
   const latency::GemmCandidate kernel = latency::gemm_candidate(gemm, work.dtype, g);
-  set_time(layer, kernel.time);
+  set_time(layer, kernel.time, g.launch);
   layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
   layer.dram_written = kernel.written;
   layer.compulsory_read = work.read.base();
@@ -288,6 +302,7 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
   ROOFTILE_TRY(const auto machine,
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
   ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
+  ROOFTILE_CHECK(check_tile(choices, machine.gpu));
   ROOFTILE_TRY(const auto kernels, step_kernels(request.step, request.conv, catalog));
 
   report::TrafficReport report;

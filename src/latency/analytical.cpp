@@ -5,6 +5,8 @@
 #include <cmath>
 #include <variant>
 
+#include "latency/gemm_time.h"
+
 namespace rooftile::latency {
 
 namespace {
@@ -16,6 +18,9 @@ constexpr double kCalibratedSpread = 1.3;
 constexpr double kUncalibratedSpread = 2.0;
 // Vector kernels keep enough loads in flight for this share of the L1 and L2 rates.
 constexpr double kCacheFraction = 0.7;
+// Bytes per clock that one SM receives from L2 (and sends), on NVIDIA parts since Volta [public:
+// NVIDIA's tuning guides]: a grid of few CTAs cannot draw more however fast the memory is.
+constexpr double kFillBytes = 64;
 
 tile::TilePlan plan_of(const StreamTime& time) {
   return {.tile_m = static_cast<std::int64_t>(time.tile.m),
@@ -37,9 +42,10 @@ traffic::Traffic traffic_of(const ops::KernelWork& work, const traffic::ReadByte
   return t;
 }
 
-AnalyticalTime finish(AnalyticalTime out, double seconds) {
-  out.time = Seconds::from_base(seconds + kLaunchSeconds);
-  if (kLaunchSeconds > seconds) out.bottleneck = Bottleneck::Launch;
+AnalyticalTime finish(AnalyticalTime out, double seconds, const TimeMachine& machine) {
+  out.launch = machine.launch;
+  out.time = Seconds::from_base(seconds) + machine.launch;
+  if (machine.launch.base() > seconds) out.bottleneck = Bottleneck::Launch;
   return out;
 }
 
@@ -52,7 +58,7 @@ AnalyticalTime conv_time(const ops::KernelWork& work, const ops::ConvShape& conv
                  .plan = plan_of(best.time),
                  .traffic = traffic_of(work, best.read, best.written, gpu),
                  .calibrated = machine.calibrated && conv.groups == 1},
-                best.seconds());
+                best.seconds(), machine);
 }
 
 AnalyticalTime gemm_time(const ops::KernelWork& work, const ops::GemmShape& gemm,
@@ -64,7 +70,7 @@ AnalyticalTime gemm_time(const ops::KernelWork& work, const ops::GemmShape& gemm
                  .plan = plan_of(best.time),
                  .traffic = traffic_of(work, best.read, best.written, gpu),
                  .calibrated = machine.calibrated},
-                best.time.total());
+                best.time.total(), machine);
 }
 
 /// Streams through memory: the slowest level, each at its attainable share.
@@ -80,8 +86,9 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
     out.bottleneck = bottleneck;
   };
   const double clock = machine.clock.base();
+  const double busy = std::min(machine.sms, real(out.plan.tiles));
   consider(Bottleneck::Compute,
-           work.flops.base() / (2 * machine.sms * machine.lanes * clock) * machine.issue);
+           work.flops.base() / (2 * busy * machine.lanes * clock) * machine.issue);
   consider(Bottleneck::Dram,
            out.traffic.dram().base() / (kDramFraction * machine.dram_bandwidth.base()));
   if (machine.l2_bandwidth) {
@@ -89,10 +96,11 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
              out.traffic.l2.base() / (kCacheFraction * machine.l2_bandwidth->base()));
   }
   if (machine.l1_bandwidth) {
-    consider(Bottleneck::L1, out.traffic.l1.base() / (kCacheFraction * machine.sms * clock *
-                                                      machine.l1_bandwidth->base()));
+    consider(Bottleneck::L1, out.traffic.l1.base() /
+                                 (kCacheFraction * busy * clock * machine.l1_bandwidth->base()));
   }
-  return finish(out, seconds);
+  consider(Bottleneck::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
+  return finish(out, seconds, machine);
 }
 
 class DeltaPredictor final : public Predictor {

@@ -18,7 +18,8 @@ namespace rooftile::latency {
 
 /// One kernel, explained.
 struct AnalyticalTime {
-  Seconds time = {};  ///< with the launch, never below the bound
+  Seconds time = {};    ///< with the launch, never below the bound
+  Seconds launch = {};  ///< of that
   Bottleneck bottleneck = Bottleneck::Compute;
   std::string_view algorithm = {};  ///< empty where there is no choice
   tile::TilePlan plan = {};

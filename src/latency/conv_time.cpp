@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "latency/gemm_time.h"
+
 namespace rooftile::latency {
 
 namespace {
@@ -13,13 +15,8 @@ namespace {
 using traffic::ReadBytes;
 
 constexpr double kFusedMacs = 16384;  // per channel and CTA: 16 x 32 filters x 32 tiles
-constexpr double kNoMisses = 1e9;     // taps of a GEMM whose loads are prefetched
-constexpr double kMaxSplit = 32;
-
-using Edges = std::array<double, 2>;
 constexpr std::array<Edges, 3> kImplicitTiles{{{128, 128}, {128, 64}, {128, 32}}};
 constexpr std::array<Edges, 2> kStridedTiles{{{128, 128}, {128, 64}}};
-constexpr std::array<Edges, 5> kGemmTiles{{{64, 64}, {128, 64}, {32, 128}, {128, 32}, {128, 128}}};
 constexpr std::array<Edges, 9> kFilterGradientTiles{{{128, 128},
                                                      {128, 64},
                                                      {128, 32},
@@ -30,80 +27,55 @@ constexpr std::array<Edges, 9> kFilterGradientTiles{{{128, 128},
                                                      {32, 64},
                                                      {32, 32}}};
 
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
-double element_of(DType dtype) {
-  return real(traffic::element_bytes(dtype));
-}
-
-/// One sector along k.
-StreamTile tile_of(const TimeMachine& g, const Edges& edges, double element) {
-  return {.m = edges[0], .n = edges[1], .k = real(g.access.sector_bytes) / element};
-}
-
-traffic::ClosedCut cut_of(const StreamTile& tile, double split) {
-  return {.tile = cta_tile(tile), .split_k = static_cast<std::int64_t>(split)};
-}
-
-traffic::ClosedMachine closed_machine(const TimeMachine& g, const StreamTile& tile,
-                                      double element) {
-  return {.concurrent = static_cast<std::int64_t>(g.sms * active_ctas(g, tile, element)),
-          .sms = std::max<std::int64_t>(1, static_cast<std::int64_t>(g.sms)),
-          .l2_bytes = g.l2_size.base(),
-          .access = g.access};
-}
-
-/// The reduction of a split-K kernel loads the partial sums through all levels.
-ReadBytes with_partial_sums(const ReadBytes& read, double output, double split) {
-  const double partial = traffic::partial_sums(output, split);
-  return {.l1 = read.l1 + partial, .l2 = read.l2 + partial, .dram = read.dram + partial};
-}
-
-/// Output bytes that the time counts. The constants are fitted with the partial sums written and
-/// read, without the reduction's own output, which the reported bytes have.
-double timed_output(double output, double split) {
-  return split > 1 ? 2 * split * output : output;
-}
-
-StreamWork stream_work(const ops::GemmShape& gemm, double element) {
-  return {.m = real(gemm.m),
-          .n = real(gemm.n),
-          .k = real(gemm.k),
-          .batch = real(gemm.batch),
-          .element = element};
-}
-
 bool strided_gradient(const ops::ConvShape& c) {
   return c.pass == ops::ConvPass::DataGradient && (c.stride_h > 1 || c.stride_w > 1);
 }
 
-/// The implicit GEMM with one tile.
+/// Of a strided data gradient 1 of stride^2 products is not zero. Lanes of a warp are neighbours in
+/// a row, so kernels skip taps by row, not by column.
+double skipped_rows(const ops::ConvShape& c) {
+  return strided_gradient(c) ? real(c.stride_h) : 1.0;
+}
+
+/// The implicit GEMM with one tile on a machine, or a part of one.
+struct ImplicitRun {
+  StreamTime time;
+  ReadBytes read;
+};
+
+ImplicitRun run_implicit(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                         const StreamTile& tile, double split, const StreamTuning& tuning) {
+  const double element = element_of(dtype);
+  const ops::GemmShape gemm = traffic::gemm_of(c);
+  ImplicitRun out;
+  out.read = traffic::closed_conv(c, dtype, cut_of(tile, split), closed_machine(g, tile, element));
+  StreamWork work = stream_work(gemm, element);
+  work.split = split;
+  const double taps = real(c.r * c.s);
+  work.taps = c.pass == ops::ConvPass::FilterGradient ? std::sqrt(taps) : taps;
+  const double skipped = skipped_rows(c);
+  work.k /= skipped;
+  work.l1 = out.read.l1 / skipped;
+  work.l2 = out.read.l2 / skipped;
+  work.dram = out.read.dram + timed_output(output_bytes(gemm, element), split);
+  out.time = stream_time(g, work, tile, tuning);
+  return out;
+}
+
 ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
                             const Edges& edges, double split, const StreamTuning& tuning) {
   const double element = element_of(dtype);
   const StreamTile tile = tile_of(g, edges, element);
   const ops::GemmShape gemm = traffic::gemm_of(c);
+  const ImplicitRun run = fastest_part(g, [&](const TimeMachine& part) {
+    return run_implicit(c, dtype, part, tile, split, tuning);
+  });
   ConvCandidate out;
-  out.read = traffic::closed_conv(c, dtype, cut_of(tile, split), closed_machine(g, tile, element));
-  const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
+  out.time = run.time;
+  const double output = output_bytes(gemm, element);
+  out.read = with_partial_sums(run.read, output, split);
   out.written = output + traffic::partial_sums(output, split);
-  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
-  StreamWork work = stream_work(gemm, element);
-  work.split = split;
-  const double taps = real(c.r * c.s);
-  work.taps = c.pass == ops::ConvPass::FilterGradient ? std::sqrt(taps) : taps;
-  // Of a strided data gradient 1 of stride^2 products is not zero. Lanes of a warp are neighbours
-  // in a row, so kernels skip taps by row, not by column.
-  const double skipped = strided_gradient(c) ? real(c.stride_h) : 1.0;
-  work.k /= skipped;
-  out.flops /= skipped;
-  work.l1 = out.read.l1 / skipped;
-  work.l2 = out.read.l2 / skipped;
-  work.dram = out.read.dram + timed_output(output, split);
-  out.time = stream_time(g, work, tile, tuning);
-  out.read = with_partial_sums(out.read, output, split);
+  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch) / skipped_rows(c);
   return out;
 }
 
@@ -176,13 +148,18 @@ void bind_to_levels(const TimeMachine& g, ConvCandidate& out) {
 /// A stride-1 3x3 layer as planes: `in` channels to `out` channels on n x h x w outputs.
 struct Plane {
   double n, h, w, in, out;
+  double source;  ///< bytes of the tensor that is convolved
+  [[nodiscard]] double result() const { return 4 * n * h * w * out; }  ///< bytes
+  [[nodiscard]] double filters() const { return 4 * 9 * in * out; }    ///< bytes
 };
 
 Plane plane_of(const ops::ConvShape& c) {
+  const double image = 4 * real(c.n * c.c * c.h * c.w);
+  const double gradient = 4 * real(c.n * c.k * c.p() * c.q());
   if (c.pass == ops::ConvPass::DataGradient) {
-    return {real(c.n), real(c.h), real(c.w), real(c.k), real(c.c)};
+    return {real(c.n), real(c.h), real(c.w), real(c.k), real(c.c), gradient};
   }
-  return {real(c.n), real(c.p()), real(c.q()), real(c.c), real(c.k)};
+  return {real(c.n), real(c.p()), real(c.q()), real(c.c), real(c.k), image};
 }
 
 ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
@@ -206,8 +183,8 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   const double filter_transform = 4 * 25 * p.in * p.out / bandwidth;
   out.time.compute = std::ceil(ctas / g.sms) * p.in * kFusedMacs / g.lanes / g.clock.base();
   out.time.sm = std::ceil(ctas / g.sms) * clocks / g.clock.base() + filter_transform;
-  out.read.dram = 4 * (p.n * p.h * p.w * p.in + 16 * p.in * p.out);
-  out.written = 4 * p.n * p.h * p.w * p.out;
+  out.read.dram = p.source + 4 * 16 * p.in * p.out;
+  out.written = p.result();
   out.time.dram = (out.read.dram + out.written) / bandwidth;
   out.time.bottleneck = out.time.dram >= out.time.sm ? Bottleneck::Dram : Bottleneck::Compute;
   // Each CTA reads its 4x4 input tiles (10 x 18 pixels for 4 x 8 tiles) and transformed filters.
@@ -248,8 +225,9 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   }
   const double moved = spilled(g, 144 * tiles * p.in) + spilled(g, 144 * tiles * p.out) +
                        spilled(g, 144 * p.in * p.out);
-  const double read = 4 * (p.n * p.h * p.w * p.in + 9 * p.in * p.out);
-  out.written = 4 * p.n * p.h * p.w * p.out + moved;
+  // A filter gradient reads both activations and writes filters.
+  const double read = p.source + (filter_gradient ? p.result() : p.filters());
+  out.written = (filter_gradient ? p.filters() : p.result()) + moved;
   out.read.dram = read + moved;
   const double transforms =
       (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
@@ -270,9 +248,9 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   const double macs = 4 * kBins * tiles * std::ceil(p.in / 8) * 8 * std::ceil(p.out / 32) * 32;
   const double spectra = 8 * kBins * (tiles * (p.in + p.out) + p.in * p.out);
   ConvCandidate out{.algorithm = ConvAlgorithm::Fft};
-  out.read.dram = spectra + 4 * p.n * p.h * p.w * p.in;
+  out.read.dram = spectra + p.source + p.filters();
   out.read.l1 = out.read.l2 = out.read.dram;
-  out.written = spectra + 4 * p.n * p.h * p.w * p.out;
+  out.written = spectra + p.result();
   out.time.compute = macs / (g.sms * g.lanes * g.clock.base());
   const double memory = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
   out.time.sm = out.time.compute * (g.issue + 0.1) + memory + 30e-6;
@@ -285,33 +263,58 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   return out;
 }
 
-/// im2col: the m x k matrix is written and read back once; the product is the implicit GEMM's
-/// without the gather, all of its loads missing L1.
+/// 1x1 with stride 1: the tensors are the matrices of the product already.
+bool is_plain_gemm(const ops::ConvShape& c) {
+  return c.r == 1 && c.s == 1 && c.stride_h == 1 && c.stride_w == 1 && c.pad_h == 0 && c.pad_w == 0;
+}
+
+/// Libraries take the plain GEMM, which can split k, where the implicit one has a single row of
+/// tiles or leaves SMs idle even with its smallest. On larger grids the measured 1x1 rows are as
+/// slow as the implicit GEMM; on such small ones there are no measurements.
+bool takes_plain_gemm(const ops::ConvShape& c, const TimeMachine& g) {
+  const ops::GemmShape gemm = traffic::gemm_of(c);
+  const Edges& smallest = kImplicitTiles.back();
+  const double rows = std::ceil(real(gemm.m) / smallest[0]);
+  const double ctas = rows * std::ceil(real(gemm.n) / smallest[1]) * real(gemm.batch);
+  return is_plain_gemm(c) && (rows == 1 || ctas < g.sms);
+}
+
+ConvCandidate plain_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  const ops::GemmShape gemm = traffic::gemm_of(c);
+  const GemmCandidate product = gemm_candidate(gemm, dtype, g);
+  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
+  out.time = product.time;
+  out.read = product.read;
+  out.written = product.written;
+  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
+  return out;
+}
+
+/// im2col writes the m x k matrix; the product is the implicit GEMM's without the gather, all of
+/// its loads missing L1.
 ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
   const double element = element_of(dtype);
   const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
   const double image = real(c.n * c.c * c.h * c.w) * element;
-  const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
-  ConvCandidate out;
+  const double output = output_bytes(gemm, element);
+  GemmCandidate best;
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : kImplicitTiles) {
     const StreamTile tile = tile_of(g, edges, element);
-    const ReadBytes read =
-        traffic::closed_gemm(gemm, dtype, cut_of(tile, 1), closed_machine(g, tile, element));
-    StreamWork work = stream_work(gemm, element);
-    work.l1 = read.l1;
-    work.l2 = read.l2;
-    work.dram = read.dram + output;
-    const StreamTime time = stream_time(g, work, tile, stream_tuning(g, 0));
-    if (time.total() >= least) continue;
-    least = time.total();
-    out.time = time;
-    out.read = {.l1 = read.l1 + matrix, .l2 = read.l2 + matrix, .dram = read.dram + image};
+    const GemmCandidate run = fastest_part(g, [&](const TimeMachine& part) {
+      return run_gemm(gemm, dtype, part, {.tile = tile, .taps = 1});
+    });
+    if (run.time.total() >= least) continue;
+    least = run.time.total();
+    best = run;
   }
-  out.algorithm = ConvAlgorithm::ExplicitGemm;
+  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
+  out.time = best.time;
+  out.time.sm += (image + matrix) / (kDramFraction * g.dram_bandwidth.base()) + g.launch.base();
+  out.read = {
+      .l1 = best.read.l1 + image, .l2 = best.read.l2 + image, .dram = best.read.dram + image};
   out.written = output + matrix;
-  out.time.sm += (image + matrix) / (kDramFraction * g.dram_bandwidth.base()) + kLaunchSeconds;
   out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
   return out;
 }
@@ -321,12 +324,13 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   const double gradient = real(c.n * c.k * c.p() * c.q()) * element;
   ConvCandidate out{.algorithm = ConvAlgorithm::Direct};
   out.flops = 2 * real(c.n * c.p() * c.q()) * real(c.k) * real(c.c / c.groups) * real(c.r * c.s);
-  out.read = {.l1 = gradient, .l2 = gradient, .dram = gradient};
+  const double read = gradient + real(c.k * (c.c / c.groups) * c.r * c.s) * element;
+  out.read = {.l1 = read, .l2 = read, .dram = read};
   out.written = real(c.n * c.c * c.h * c.w) * element;
   const double peak = 2 * g.sms * g.lanes * g.clock.base();
   out.time.compute = out.flops / peak;
   out.time.sm = out.flops / (g.constants.direct_efficiency * peak) +
-                (gradient + out.written) / (kDramFraction * g.dram_bandwidth.base());
+                (read + out.written) / (kDramFraction * g.dram_bandwidth.base());
   out.time.bottleneck = Bottleneck::Latency;
   out.time.concurrent = g.sms;
   return out;
@@ -392,6 +396,10 @@ std::string_view name_of(ConvAlgorithm algorithm) {
   return "?";
 }
 
+double narrowest_tile(const ops::ConvShape& conv) {
+  return strided_gradient(conv) ? kStridedTiles.back()[1] : kImplicitTiles.back()[1];
+}
+
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
                                  const ImplicitCut& cut) {
   const Edges edges{cut.tile_m, cut.tile_n};
@@ -404,37 +412,6 @@ ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const 
   return out;
 }
 
-GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g) {
-  const double element = element_of(dtype);
-  const double output = real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
-  GemmCandidate best;
-  double least = std::numeric_limits<double>::infinity();
-  for (double split = 1; split <= kMaxSplit; split *= 2) {
-    for (const Edges& edges : kGemmTiles) {
-      const StreamTile tile = tile_of(g, edges, element);
-      StreamWork work = stream_work(gemm, element);
-      work.taps = kNoMisses;
-      work.split = split;
-      const ReadBytes read =
-          traffic::closed_gemm(gemm, dtype, cut_of(tile, split), closed_machine(g, tile, element));
-      work.l1 = read.l1;
-      work.l2 = read.l2;
-      work.dram = read.dram + timed_output(output, split);
-      const StreamTime time =
-          stream_time(g, work, tile, stream_tuning(g, g.constants.nonfused_extra));
-      if (time.total() < least) {
-        least = time.total();
-        best = {.time = time,
-                .read = with_partial_sums(read, output, split),
-                .written = output + traffic::partial_sums(output, split)};
-      }
-    }
-    // Parts of k pay only while the grid leaves SMs idle.
-    if (best.time.ctas >= 2 * g.sms) break;
-  }
-  return best;
-}
-
 std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
                                            const TimeMachine& g, const ConvTimeOptions& options) {
   std::vector<ConvCandidate> out{implicit_gemm(c, dtype, g)};
@@ -442,8 +419,9 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
   const bool filter_gradient = c.pass == ops::ConvPass::FilterGradient;
   if (c.pass == ops::ConvPass::Forward) {
     out.push_back(small_tile(c, dtype, g));
-    out.push_back(explicit_gemm(c, dtype, g));
+    if (!takes_plain_gemm(c, g)) out.push_back(explicit_gemm(c, dtype, g));
   }
+  if (!filter_gradient && takes_plain_gemm(c, g)) out.push_back(plain_gemm(c, dtype, g));
   if (is_depthwise(c)) {
     out.push_back(depthwise(c, dtype, g));
   } else if (c.pass == ops::ConvPass::DataGradient) {

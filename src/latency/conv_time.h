@@ -10,7 +10,9 @@
 //                        outputs instead of 36
 //   winograd_nonfused    F(4x4,3x3): transforms and 36 GEMMs, the batch padded to 16
 //   fft                  32x32 tiles, 544 complex products per tile
-//   explicit_gemm        im2col written to memory, then a GEMM
+//   explicit_gemm        im2col written to memory, then a GEMM; 1x1 layers with stride 1 and a
+//   small
+//                        grid are a plain GEMM, forward and dgrad, with split-K (gemm_time.h)
 //   direct               dgrad with few channels
 //   depthwise            one thread per output, where every filter has one input channel; counted
 //                        in instructions, not fitted: no measured rows have groups
@@ -57,19 +59,15 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& conv, DType dty
                                            const TimeMachine& machine,
                                            const ConvTimeOptions& options);
 
+/// The narrowest tile along n of a layer's implicit GEMM: strided data gradients have none
+/// below 64.
+double narrowest_tile(const ops::ConvShape& conv);
+
 /// The implicit GEMM with a given tile (m x n) and number of parts of k.
 struct ImplicitCut {
   double tile_m = 128, tile_n = 128, split = 1;
 };
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype,
                                  const TimeMachine& machine, const ImplicitCut& cut);
-
-/// The fastest tile of a plain GEMM (sgemm's tiles, split-K where the grid is small).
-struct GemmCandidate {
-  StreamTime time = {};
-  traffic::ReadBytes read = {};
-  double written = 0;
-};
-GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
 
 }  // namespace rooftile::latency

@@ -202,7 +202,7 @@ KernelOutcome ScalingStudy::kernel(std::size_t index, const Factors& factors) co
   const ScalingKernel& kernel = kernels_[index];
   const AnalyticalTime t =
       analytical_time(kernel.work, scaled(kernel.machine, factors), scaled_gpu(factors));
-  return {.seconds = t.time.base(), .bottleneck = t.bottleneck};
+  return {.seconds = t.time.base(), .bottleneck = t.bottleneck, .algorithm = t.algorithm};
 }
 
 StepOutcome ScalingStudy::step(const Factors& factors) const {

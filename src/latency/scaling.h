@@ -75,6 +75,7 @@ struct ScalingKernel {
 struct KernelOutcome {
   double seconds = 0;  ///< of one launch
   Bottleneck bottleneck = Bottleneck::Compute;
+  std::string_view algorithm;  ///< of a convolution
 };
 
 struct StepOutcome {

@@ -14,7 +14,6 @@ namespace {
 constexpr double kOutputsPerThread = 64;  // 8 x 8 accumulators
 constexpr std::int64_t kRegistersPerThread = 128;
 constexpr double kWarpTileM = 64, kWarpTileN = 32;
-constexpr std::int64_t kMaxActive = 8;
 
 double shared_bytes_per_cta(const StreamTile& tile, double element) {
   return 2 * (tile.m + tile.n) * tile.k * element;  // double buffered
@@ -22,13 +21,12 @@ double shared_bytes_per_cta(const StreamTile& tile, double element) {
 
 /// Clocks of one CTA iteration in each throughput stream.
 struct Streams {
-  double compute = 0, shared = 0, l1 = 0, l2 = 0;
-  [[nodiscard]] double slowest() const { return std::max({compute, shared, l1, l2}); }
+  double compute = 0, shared = 0, l1 = 0;
+  [[nodiscard]] double slowest() const { return std::max({compute, shared, l1}); }
   [[nodiscard]] Bottleneck label() const {
     const double most = slowest();
     if (most == compute) return Bottleneck::Compute;
-    if (most == shared) return Bottleneck::Shared;
-    return most == l1 ? Bottleneck::L1 : Bottleneck::L2;
+    return most == shared ? Bottleneck::Shared : Bottleneck::L1;
   }
 };
 
@@ -42,11 +40,48 @@ Streams streams_of(const TimeMachine& g, const StreamWork& w, const StreamTile& 
   // Matrix units read whole fragments: operands move once per warp tile of twice the width.
   if (g.tensor) s.shared /= 2;
   if (g.l1_bandwidth) s.l1 = w.l1 / iterations / g.l1_bandwidth->base();
-  if (g.l2_bandwidth) {
-    const double per_sm = g.l2_bandwidth->base() / g.sms / g.clock.base();
-    s.l2 = w.l2 / iterations / per_sm;
-  }
   return s;
+}
+
+/// Clocks of an SM's CTAs, and what they go to.
+struct SmClocks {
+  double total = 0;
+  double stream = 0;    ///< bound by the slowest stream
+  double multiply = 0;  ///< of a lone CTA, which adds up with the latency of its loads
+  [[nodiscard]] double idle() const { return total - stream - multiply; }
+};
+
+/// `per_sm` CTAs, `batch` at a time, `iterations` each; `overhead` clocks of a CTA besides.
+struct SmWork {
+  double per_sm, batch, iterations, overhead;
+};
+
+SmClocks clocks_of(const Streams& s, double latency, const SmWork& work) {
+  SmClocks out{.total = work.per_sm * work.overhead};
+  const auto add = [&](double x, double times) {
+    const double throughput = x * s.slowest();
+    const double exposed = s.compute + latency;
+    out.total += times * std::max(throughput, exposed);
+    (throughput >= exposed ? out.stream : out.multiply) +=
+        times * (throughput >= exposed ? throughput : s.compute);
+  };
+  const double full = std::floor(work.per_sm / work.batch);
+  const double rest = work.per_sm - full * work.batch;
+  if (full > 0) add(work.batch, full * work.iterations);
+  if (rest > 0) add(rest, work.iterations);
+  return out;
+}
+
+/// Batches of a power of two: with these, more co-resident CTAs are never slower, as t(2x) <= 2
+/// t(x) and t(x + y) <= t(x) + t(y). Other numbers may leave a smaller rest that hides nothing.
+double batch_size(double active) {
+  return std::exp2(std::floor(std::log2(active)));
+}
+
+/// What most of the time goes to, so that more of it is what helps most.
+Bottleneck label_of(const SmClocks& clocks, const Streams& s) {
+  if (clocks.stream >= std::max(clocks.multiply, clocks.idle())) return s.label();
+  return clocks.multiply >= clocks.idle() ? Bottleneck::Compute : Bottleneck::Latency;
 }
 
 }  // namespace
@@ -90,7 +125,7 @@ Limiter limiter_of(Bottleneck bottleneck) {
 double active_ctas(const TimeMachine& g, const StreamTile& tile, double element) {
   tile::SmLimits sm{.registers = static_cast<std::int64_t>(g.registers),
                     .max_threads = {},
-                    .max_blocks = kMaxActive,
+                    .max_blocks = static_cast<std::int64_t>(g.most_active),
                     .shared = {}};
   if (g.shared.base() > 0) sm.shared = g.shared;
   const tile::CtaNeeds cta{
@@ -98,6 +133,10 @@ double active_ctas(const TimeMachine& g, const StreamTile& tile, double element)
       .registers_per_thread = kRegistersPerThread,
       .shared = Bytes::from_base(shared_bytes_per_cta(tile, element))};
   return static_cast<double>(tile::active_ctas(cta, sm));
+}
+
+std::int64_t cta_registers(const traffic::CtaTile& tile) {
+  return tile.m * tile.n / static_cast<std::int64_t>(kOutputsPerThread) * kRegistersPerThread;
 }
 
 Bytes l1_data_size(const TimeMachine& g, const StreamTile& tile, double element) {
@@ -118,29 +157,27 @@ StreamTime stream_time(const TimeMachine& g, const StreamWork& w, const StreamTi
   out.split = w.split;
   const double active = active_ctas(g, tile, w.element);
   const double nk = std::ceil(w.k / tile.k / w.split);
-  out.ctas = std::ceil(w.m / tile.m) * std::ceil(w.n / tile.n) * w.split * w.batch;
+  out.rows = std::ceil(w.m / tile.m);
+  out.ctas = out.rows * std::ceil(w.n / tile.n) * w.split * w.batch;
   out.concurrent = g.sms * active;
   const Streams s = streams_of(g, w, tile, out.ctas * nk, tuning.extra);
   const double latency = g.constants.latency_floor + g.constants.latency_miss / w.taps;
-  const double slowest = s.slowest();
-  const auto iteration = [&](double x) {
-    return x > 0 ? std::max(x * slowest, s.compute + latency) : 0.0;
-  };
   const double per_sm = std::ceil(out.ctas / g.sms);
-  const double full = std::floor(per_sm / active);
-  const double rest = per_sm - full * active;
-  const double clocks = nk * (full * iteration(active) + iteration(rest)) +
-                        per_sm * (tuning.prologue + tuning.epilogue * tile.m * tile.n / 128);
-  out.sm = clocks / g.clock.base();
+  const double overhead = tuning.prologue + tuning.epilogue * tile.m * tile.n / 128;
+  const SmClocks clocks = clocks_of(
+      s, latency,
+      {.per_sm = per_sm, .batch = batch_size(active), .iterations = nk, .overhead = overhead});
+  out.sm = clocks.total / g.clock.base();
   out.compute = nk * per_sm * s.compute / g.clock.base();
+  out.throughput = per_sm * (nk * s.slowest() + overhead) / g.clock.base();
   out.dram = w.dram / (kDramFraction * g.dram_bandwidth.base());
-  const double throughput = nk * per_sm * slowest;
+  const double l2 = g.l2_bandwidth ? w.l2 / g.l2_bandwidth->base() : 0.0;
+  out.l2_binds = l2 > out.sm;
+  out.sm = std::max(out.sm, l2);
   if (out.dram >= out.sm) {
     out.bottleneck = Bottleneck::Dram;
-  } else if (clocks > 2 * throughput) {
-    out.bottleneck = Bottleneck::Latency;  // more than half of the time nothing is busy
   } else {
-    out.bottleneck = s.label();
+    out.bottleneck = out.l2_binds ? Bottleneck::L2 : label_of(clocks, s);
   }
   return out;
 }

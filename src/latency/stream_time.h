@@ -6,15 +6,17 @@
 //
 //   t_cs   = bm * bn * bk / lanes * issue                     compute stream, clocks
 //   t_sas  = ((bm + bn) + (64 + 32) * warps) * bk * bytes / BW_shared
-//   t_l1, t_l2 = bytes per iteration / BW                     where the level's rate is known
-//   t(x)   = max(x * max(t_cs, t_sas, t_l1, t_l2), t_cs + L)  L = exposed load latency
+//   t_l1   = bytes per iteration / BW                         where the rate is known
+//   t(x)   = max(x * max(t_cs, t_sas, t_l1), t_cs + L)        L = exposed load latency
 //   t_sm   = nk * (full * t(act) + t(rest)) + per_sm * (prologue + epilogue * bm * bn / 128)
-//   t      = sqrt(t_sm^2 + t_dram^2)                          partial overlap of the two
+//   t_l2   = bytes / BW                                       of the whole kernel: one shared pipe
+//   t      = sqrt(max(t_sm, t_l2)^2 + t_dram^2)               partial overlap with DRAM
 //
 // per_sm = ceil(CTAs / SMs), full = per_sm / act batches of act co-resident CTAs and a rest, so
-// waves and their tail are in it. One set of constants for all GPUs, fitted on FP32 implicit-GEMM
-// convolutions of Maxwell to Turing parts; compute-bound rows dominate there, so the L1, L2 and
-// shared-memory terms are not tested by measurements. Matrix units are an extrapolation.
+// waves and their tail are in it; act is the largest power of two of CTAs that fit. One set of
+// constants for all GPUs, fitted on FP32 implicit-GEMM convolutions of Maxwell to Turing parts;
+// compute-bound rows dominate there, so the L1, L2 and shared-memory terms are not tested by
+// measurements. Matrix units are an extrapolation.
 #pragma once
 
 #include <cstdint>
@@ -59,18 +61,24 @@ struct StreamTile {
 traffic::CtaTile cta_tile(const StreamTile& tile);
 
 struct StreamTime {
-  double sm = 0, dram = 0;  ///< seconds
+  double sm = 0, dram = 0;  ///< seconds; `sm` is at least what the L2 needs
   double compute = 0;       ///< seconds of `sm` that multiply-adds alone would take
+  double throughput = 0;    ///< seconds that the busiest SM needs at least, L2 and DRAM aside
+  bool l2_binds = false;    ///< `sm` is the L2's time
   Bottleneck bottleneck = Bottleneck::Compute;
   StreamTile tile;
   double split = 1;
   double ctas = 1, concurrent = 1;
+  double rows = 1;  ///< of CTAs along m
   [[nodiscard]] double total() const;
 };
 
 /// CTAs of a tile that an SM holds: by registers (64 outputs and 128 registers per thread), shared
-/// memory (two buffers) and at most 8.
+/// memory (two buffers) and at most TimeMachine::most_active.
 double active_ctas(const TimeMachine& machine, const StreamTile& tile, double element);
+
+/// Registers of a CTA of the tile.
+std::int64_t cta_registers(const traffic::CtaTile& tile);
 
 /// L1 left for data while `active` CTAs of the tile hold their shared memory.
 Bytes l1_data_size(const TimeMachine& machine, const StreamTile& tile, double element);
@@ -80,7 +88,5 @@ StreamTime stream_time(const TimeMachine& machine, const StreamWork& work, const
 
 /// Attainable share of the DRAM's pin bandwidth.
 inline constexpr double kDramFraction = 0.82;
-/// Launch of a kernel within a stream of kernels.
-inline constexpr double kLaunchSeconds = 3e-6;
 
 }  // namespace rooftile::latency

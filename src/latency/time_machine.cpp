@@ -70,10 +70,13 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.constants = constants;
   m.sms = static_cast<double>(gpu.sm.count);
   m.tensor = pipe && *pipe == hardware::Pipe::Tensor;
-  m.lanes = (rate / gpu.clock.boost).base() / 2.0 / m.sms;
   m.vector_lanes = static_cast<double>(gpu.sm.fp32_lanes);
   m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
   m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
+  const bool sustained =
+      pipe && machine.rate_ceiling({.dtype = compute, .pipe = *pipe})->provenance ==
+                  hardware::Provenance::Measured;
+  m.lanes = (rate / (sustained ? m.clock : gpu.clock.boost)).base() / 2.0 / m.sms;
   m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
   m.shared = gpu.sm.shared.value_or(Bytes{});
   m.l1_size = gpu.l1.size.value_or(Bytes{});
@@ -81,8 +84,15 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.l2_size = gpu.l2.size.value_or(Bytes{});
   m.access = traffic::access_of(gpu);
   m.shared_bandwidth = kSharedBandwidth;
-  if (gpu.measured.l1_per_sm) m.l1_bandwidth = gpu.measured.l1_per_sm;
-  if (gpu.l1.bandwidth_per_sm) m.l1_bandwidth = gpu.l1.bandwidth_per_sm;
+  const auto per_sm = [&m](BytesPerSecond whole, Hertz clock) { return whole / clock / m.sms; };
+  if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {
+    const bool measured = l1->provenance == hardware::Provenance::Measured;
+    m.l1_bandwidth = per_sm(l1->value, measured ? m.clock : gpu.clock.boost);
+  }
+  if (machine.ceilings && machine.ceilings->shared) {
+    m.shared_bandwidth = per_sm(machine.ceilings->shared->value, m.clock);
+  }
+  if (machine.ceilings && machine.ceilings->launch) m.launch = machine.ceilings->launch->value;
   if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) m.l2_bandwidth = l2->value;
   if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
     m.dram_bandwidth = dram->value;

@@ -9,7 +9,8 @@
 //
 // with 54 W (28 nm), 15 W (16 and 12 nm), 8 W (8 and 7 nm) and 4 W (5 nm and below). The first two
 // are fitted on M40, TITAN X, P4 and T4; the others follow published clocks of A40 and L40 and are
-// an extrapolation. A GPU whose file states no power or process keeps its boost clock.
+// an extrapolation. A GPU whose file states no power or process keeps its boost clock. Measured
+// ceilings are what was sustained: no power is taken from them again.
 #pragma once
 
 #include <optional>
@@ -45,6 +46,9 @@ struct TimeConstants {
   double filter_gradient_tile = 0.39;      ///< extra of small tiles: shared-memory loads
 };
 
+/// Launch of a kernel within a stream of kernels, where none was measured.
+inline constexpr Seconds kLaunch = Seconds::from_base(3e-6);
+
 struct TimeMachine {
   double sms = 1;
   double lanes = 1;          ///< multiply-adds per clock and SM of the pipe the kernel runs on
@@ -53,6 +57,7 @@ struct TimeMachine {
   bool tensor = false;       ///< the pipe is the matrix units
   Hertz clock;               ///< sustained
   double registers = 65536;  ///< per SM, 32-bit
+  double most_active = 8;    ///< CTAs that a kernel lets an SM hold
   Bytes shared;              ///< per SM, that CTAs can use
   Bytes l1_size;             ///< per SM, of the whole array where shared memory is carved from it
   bool l1_includes_shared = false;
@@ -62,6 +67,7 @@ struct TimeMachine {
   std::optional<BytesPerCycle> l1_bandwidth;   ///< per SM; absent where the file states none
   std::optional<BytesPerSecond> l2_bandwidth;  ///< whole GPU
   BytesPerSecond dram_bandwidth;               ///< pins
+  Seconds launch = kLaunch;                    ///< of a kernel within a stream of kernels
   bool one_winograd_shape = false;  ///< Volta and later ship one fused Winograd tile shape
   TimeConstants constants;
   bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "core/integer.h"
 #include "ops/touched_rows.h"
@@ -22,9 +24,9 @@ struct Axis {
   std::int64_t size, outputs, filter, stride, dilation, pad;
 };
 
-/// Positions of the axis that some tap of some output reads, or fewer: filters narrower than their
-/// stride skip some, and so may the end of the axis. Exact where the taps leave no holes or each
-/// residue of the stride has one tap; else the fullest tap of each residue counts alone.
+/// Positions of the axis that some tap of some output reads: filters narrower than their stride
+/// skip some, and so may the end of the axis. A tap reads every stride-th position of a range; taps
+/// of the same residue may overlap.
 std::int64_t touched(const Axis& a) {
   const bool no_holes =
       a.dilation == 1 ? a.filter >= a.stride : a.stride == 1 && a.outputs >= a.dilation;
@@ -32,17 +34,25 @@ std::int64_t touched(const Axis& a) {
     const std::int64_t last = (a.outputs - 1) * a.stride + (a.filter - 1) * a.dilation - a.pad;
     return std::min(a.size - 1, last) + 1;  // the first is 0: padding is at most below it
   }
-  std::map<std::int64_t, std::int64_t> most;  // per residue
+  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> ranges;  // by residue
   for (std::int64_t tap = 0; tap < a.filter; ++tap) {
     const std::int64_t first = tap * a.dilation - a.pad;
     const std::int64_t begin = first >= 0 ? 0 : ceil_div(-first, a.stride);
     const std::int64_t end =
         first >= a.size ? 0 : std::min(a.outputs, (a.size - 1 - first) / a.stride + 1);
     const std::int64_t residue = ((first % a.stride) + a.stride) % a.stride;
-    most[residue] = std::max(most[residue], end - begin);
+    const std::int64_t offset = (first - residue) / a.stride;
+    if (begin < end) ranges[residue].emplace_back(offset + begin, offset + end);
   }
   std::int64_t sum = 0;
-  for (const auto& [residue, count] : most) sum += std::max<std::int64_t>(0, count);
+  for (auto& [residue, list] : ranges) {
+    std::sort(list.begin(), list.end());
+    std::int64_t reached = list.front().first;
+    for (const auto& [begin, end] : list) {
+      sum += std::max<std::int64_t>(0, end - std::max(begin, reached));
+      reached = std::max(reached, end);
+    }
+  }
   return sum;
 }
 

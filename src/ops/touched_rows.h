@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of the input that a forward pass or a filter gradient has to read: filters shorter than
-// their stride skip some, and so may the end of the image. Exact but for strided filters with
-// dilation, where it may be fewer (conv2d.cpp).
+// their stride skip some, and so may the end of the image.
 #pragma once
 
 #include "ops/kernel_work.h"

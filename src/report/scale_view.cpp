@@ -64,7 +64,7 @@ std::string balanced_text(const ScaleStep& step, const TextOptions& options) {
       table.add({label, format_ms(variant->time_ms), fmt::format("{:.2f}", variant->cost),
                  variant->bottleneck, factors_text(*variant)});
     } else {
-      table.add({label, "-", "-", "-", "out of reach, launches remain"});
+      table.add({label, "-", "-", "-", "out of reach of factors up to 8"});
     }
   }
   return "\n" + table.render(options.width, 2);
@@ -79,6 +79,12 @@ std::string balance_cell(const ScaledLayer& layer) {
   return fmt::format("{} to {:.1f}x: {:.2f}x", best->resource, best->factor, best->speedup);
 }
 
+/// "fft", or "fft, then winograd_fused" where the variant takes another one.
+std::string algorithm_cell(const ScaledLayer& layer) {
+  if (layer.base_algorithm == layer.algorithm) return layer.algorithm;
+  return layer.base_algorithm + ", then " + layer.algorithm;
+}
+
 ordered_json balance_json(const std::vector<BalanceRow>& rows) {
   ordered_json json = ordered_json::array();
   for (const BalanceRow& row : rows) {
@@ -90,16 +96,19 @@ ordered_json balance_json(const std::vector<BalanceRow>& rows) {
 std::string layers_text(const ScaleStep& step, const TextOptions& options) {
   if (step.layers.empty()) return {};
   Table table({{.title = "layer", .shrink = true},
+               {.title = "x", .align = Align::Right},
                {.title = "before", .align = Align::Right},
                {.title = "after", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
                {.title = "bottleneck"},
                {.title = "then"},
-               {.title = "gains most from"}});
+               {.title = "gains most from"},
+               {.title = "algorithm", .optional = true}});
   for (const ScaledLayer& layer : step.layers) {
-    table.add({layer.name, format_ms(layer.base_ms), format_ms(layer.time_ms),
-               fmt::format("{:.2f}x", layer.base_ms / layer.time_ms), layer.base_bottleneck,
-               layer.bottleneck, balance_cell(layer)});
+    table.add({layer.name, fmt::format("{:g}", layer.count), format_ms(layer.base_ms),
+               format_ms(layer.time_ms), fmt::format("{:.2f}x", layer.base_ms / layer.time_ms),
+               layer.base_bottleneck, layer.bottleneck, balance_cell(layer),
+               algorithm_cell(layer)});
   }
   return "\n" + table.render(options.width, 2);
 }
@@ -140,11 +149,14 @@ ordered_json step_json(const ScaleStep& step) {
   for (const ScaledLayer& layer : step.layers) {
     json["layers"].push_back({{"name", layer.name},
                               {"shape", layer.shape},
+                              {"count", layer.count},
                               {"base_ms", layer.base_ms},
                               {"time_ms", layer.time_ms},
                               {"speedup", layer.base_ms / layer.time_ms},
                               {"base_bottleneck", layer.base_bottleneck},
                               {"bottleneck", layer.bottleneck},
+                              {"base_algorithm", layer.base_algorithm},
+                              {"algorithm", layer.algorithm},
                               {"balance", balance_json(layer.balance)}});
   }
   for (const auto& [target, variant] : step.balanced) {
@@ -157,8 +169,9 @@ ordered_json step_json(const ScaleStep& step) {
 
 std::string variant_csv(const ScaleStep& step, const std::string& target, const ScaleVariant& v,
                         std::string_view kind) {
-  return fmt::format("{},{},{},{},{},{},{},{},,,\n", csv_field(step.name), target,
-                     csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.bottleneck, kind);
+  return fmt::format("{},{},{},{},{},{},{},{},,,,,,,,{}\n", csv_field(step.name), target,
+                     csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.bottleneck, kind,
+                     csv_field(shares_text(v)));
 }
 
 /// Rows of kind "balance": the factor of one resource beyond which nothing is gained.
@@ -166,8 +179,8 @@ std::string balance_csv(const ScaleStep& step, const std::vector<BalanceRow>& ro
                         const std::string& layer) {
   std::string text;
   for (const BalanceRow& row : rows) {
-    text += fmt::format("{},,{} x{:g},,{},,,balance,{},,\n", csv_field(step.name), row.resource,
-                        row.factor, row.speedup, csv_field(layer));
+    text += fmt::format("{},,{} x{:g},,{},,,balance,{},,,,,,,\n", csv_field(step.name),
+                        row.resource, row.factor, row.speedup, csv_field(layer));
   }
   return text;
 }
@@ -197,21 +210,25 @@ std::string scale_to_json(const ScaleReport& report) {
 
 std::string scale_to_csv(const ScaleReport& report) {
   std::string text =
-      "step,target,factors,time_ms,speedup,cost,bottleneck,kind,layer,base_ms,base_bottleneck\n";
+      "step,target,factors,time_ms,speedup,cost,bottleneck,kind,layer,base_ms,base_bottleneck,"
+      "shape,count,base_algorithm,algorithm,percent_by_bottleneck\n";
   for (const ScaleStep& step : report.steps) {
     text += variant_csv(step, "", step.base, "base");
     for (const ScaleVariant& variant : step.variants) {
       text += variant_csv(step, "", variant, "variant");
     }
     for (const auto& [target, variant] : step.balanced) {
-      if (variant) text += variant_csv(step, fmt::format("{:g}", target), *variant, "optimum");
+      const std::string label = fmt::format("{:g}", target);
+      text += variant ? variant_csv(step, label, *variant, "optimum")
+                      : fmt::format("{},{},,,,,,unreached,,,,,,,,\n", csv_field(step.name), label);
     }
     text += balance_csv(step, step.balance, "");
     for (const ScaledLayer& layer : step.layers) {
-      text += fmt::format("{},,{},{},{},,{},layer,{},{},{}\n", csv_field(step.name),
+      text += fmt::format("{},,{},{},{},,{},layer,{},{},{},{},{:g},{},{},\n", csv_field(step.name),
                           csv_field(factors_text(step.variants.front())), layer.time_ms,
                           layer.base_ms / layer.time_ms, layer.bottleneck, csv_field(layer.name),
-                          layer.base_ms, layer.base_bottleneck);
+                          layer.base_ms, layer.base_bottleneck, csv_field(layer.shape), layer.count,
+                          layer.base_algorithm, layer.algorithm);
       text += balance_csv(step, layer.balance, layer.name);
     }
   }

@@ -26,8 +26,10 @@ struct BalanceRow {
 
 struct ScaledLayer {
   std::string name, shape;
+  double count = 1;                 ///< launches in the step
   double base_ms = 0, time_ms = 0;  ///< of one launch
   std::string base_bottleneck, bottleneck;
+  std::string base_algorithm, algorithm;  ///< of convolutions
   std::vector<BalanceRow> balance;
 };
 

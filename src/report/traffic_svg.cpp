@@ -55,9 +55,8 @@ ByteAxis axis_of(const TrafficReport& report) {
   double least = 1e18;
   double most = 1;
   for (const LayerTraffic& layer : report.layers) {
-    const double dram = layer.read.dram + layer.dram_written;
-    least = std::min({least, layer.read.l1, layer.read.l2, dram});
-    most = std::max({most, layer.read.l1, layer.read.l2, dram});
+    least = std::min({least, layer.read.l1, layer.read.l2, layer.read.dram});
+    most = std::max({most, layer.read.l1, layer.read.l2, layer.read.dram});
   }
   ByteAxis axis{.low = std::floor(std::log10(std::max(1.0, least))),
                 .high = std::ceil(std::log10(most))};
@@ -90,8 +89,8 @@ std::string legend() {
                        x, level.color, x + 17, level.name);
     x += 70;
   }
-  svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes per launch (DRAM: read and )"
-                     R"(written)</text>)"
+  svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes loaded per launch; )"
+                     R"(convolutions as implicit GEMMs</text>)"
                      R"(<text x="{:.0f}" y="60" fill="#555555">time, bottleneck</text>)"
                      "\n",
                      x, kLeft + kPlot + 14);
@@ -99,8 +98,7 @@ std::string legend() {
 }
 
 std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
-  const std::array<double, 3> bytes{layer.read.l1, layer.read.l2,
-                                    layer.read.dram + layer.dram_written};
+  const std::array<double, 3> bytes{layer.read.l1, layer.read.l2, layer.read.dram};
   std::string svg = fmt::format(R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
                                 kLeft - 8, y + 15, markup_escaped(shorten(layer.name, 30)));
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -271,18 +271,22 @@ std::string traffic_to_csv(const TrafficReport& report) {
   std::string text =
       "name,op,phase,count,shape,dtype,l1_bytes,l2_bytes,dram_read_bytes,dram_write_bytes,"
       "compulsory_read_bytes,latency_ms,bottleneck,tile,ctas,waves,algorithm,algorithm_ms,"
-      "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram\n";
+      "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram,"
+      "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes\n";
   for (const LayerTraffic& l : report.layers) {
     const double dram = l.read.dram + l.dram_written;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(l.name),
                         l.op, l.phase, l.count, csv_field(l.shape), l.dtype, l.read.l1, l.read.l2,
                         l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.bottleneck,
                         l.tile, l.ctas, l.waves, l.algorithm, l.algorithm_ms);
-    text += fmt::format("{},{},{},{},{},{},{},{}\n", ratio(l.read.l1, l.read.l2),
+    text += fmt::format("{},{},{},{},{},{},{},{},", ratio(l.read.l1, l.read.l2),
                         ratio(l.read.l2, l.read.dram), demand(l.read.l1, l), demand(l.read.l2, l),
                         demand(dram, l), fraction_field(l.read.l1, l, report.l1_ceiling),
                         fraction_field(l.read.l2, l, report.l2_ceiling),
                         fraction_field(dram, l, report.dram_ceiling));
+    text += l.simulated
+                ? fmt::format("{},{},{}\n", l.simulated->l1, l.simulated->l2, l.simulated->dram)
+                : std::string(",,\n");
   }
   return text;
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DRAM reads of an implicit GEMM from a block-granular LRU of the L2. A block is one operand tile
-// in one chunk of k; CTAs of a wave walk the chunks in step, so the order of the grid, groups and
-// split-K decide which blocks meet in the L2. Hashed sets are loaded like a Poisson variable: a
-// line that d others have followed is gone with P(Poisson(w d / C) >= w) = P(Gamma(w) <= w d / C)
-// in w ways and C lines, as if the capacity were C Gamma(w) / w. The mean over eight of its
-// quantiles stands for that spread and smooths the cliff at capacity.
+// DRAM reads of an implicit GEMM from reuse distances in the L2 (reuse_stack.h). The grid is walked
+// wave by wave; the CTAs of a wave take their parts of k in steps, all together. In a step an
+// operand without taps (filters, the gradient of a filter gradient, 1x1 layers) touches one block
+// per tile. An image touches the blocks under its lanes and taps (footprint.h): a tile then meets
+// the halo of its neighbours in another wave, and a filter gradient reads a row of pixels again for
+// each row of taps, as many iterations later as an output row is long.
+//
+// Blocks start at a sector of one row and become coarser until the walk takes few enough touches. A
+// grid that is long along m, or a filter gradient over many images, is walked in its beginning and
+// extrapolated.
 #pragma once
 
 #include "traffic/sampled.h"

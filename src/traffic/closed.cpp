@@ -149,7 +149,9 @@ ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
                     .b = std::min(b_unique / column_sharing(cut, machine), l1.b)};
   const GemmPasses passes = column_passes(
       cut.rows, cut.columns, {.a = gradient / cut.batch(), .b = input / cut.batch()}, machine);
-  return ordered(least, l1, l2, {.a = gradient * passes.a, .b = input * passes.b});
+  ReadBytes out = ordered(least, l1, l2, {.a = gradient * passes.a, .b = input * passes.b});
+  out.flushed = passes.b > 1;
+  return out;
 }
 
 }  // namespace
@@ -210,8 +212,10 @@ ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& 
       .b = cut.b_loads() / column_sharing(cut, machine)};
   const GemmPasses passes = column_passes(
       cut.rows, cut.columns, {.a = image / cut.batch(), .b = filters / cut.batch()}, machine);
-  return ordered({.a = image, .b = filters}, l1, l2,
-                 {.a = image * passes.a, .b = filters * passes.b});
+  ReadBytes out =
+      ordered({.a = image, .b = filters}, l1, l2, {.a = image * passes.a, .b = filters * passes.b});
+  out.flushed = passes.b > 1;
+  return out;
 }
 
 ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& how,
@@ -263,19 +267,25 @@ ReadBytes closed_attention(const ops::KernelWork& work, const ops::AttentionShap
   const double element = size_of(work.dtype).base();
   const double head_bytes = 2 * real(s.keys) * real(s.head_dim) * element;  // keys and values
   const double kv = head_bytes * real(s.batch) * real(s.kv_heads);
-  const double blocks = real(ceil_div(s.queries, block)) * real(s.heads) / real(s.kv_heads);
+  // Query heads that share their keys are rows of one block, at least the 16 of a matrix
+  // instruction, as in the decoding kernels of FlashAttention.
+  constexpr double kLeastRows = 16;
+  const double group = real(s.heads) / real(s.kv_heads);
+  const double blocks = std::ceil(real(s.queries) * group / std::max(kLeastRows, real(block)));
   double attended = 1.0;  // share of the keys that an average query sees
   if (s.causal && s.queries > 1) attended = 1.0 - 0.5 * real(s.queries - 1) / real(s.keys);
   if (s.window > 0) attended = std::min(attended, real(s.window + block) / real(s.keys));
-  const double reread = std::max(0.0, kv * blocks * std::clamp(attended, 0.0, 1.0) - kv);
+  attended = std::clamp(attended, 0.0, 1.0);
   const double least = work.read.base();
+  const double reread = std::max(0.0, kv * blocks * attended - kv);
   ReadBytes out{.l1 = least + reread, .l2 = least + reread, .dram = least};
-  // Blocks of one head run side by side; their keys stay in L2 unless the heads in flight exceed
-  // it.
-  const double heads_in_flight =
-      std::clamp(real(machine.concurrent) / blocks, 1.0, real(s.batch * s.kv_heads));
-  if (heads_in_flight * head_bytes > machine.l2_bytes && real(machine.concurrent) < real(s.heads)) {
-    out.dram = least + reread;
+  // Blocks of one head run side by side and walk its keys in step. Keys of the heads in flight that
+  // fit into L2 are read once, else once per wave of the head's blocks.
+  const double concurrent = real(machine.concurrent);
+  const double heads_in_flight = std::clamp(concurrent / blocks, 1.0, real(s.batch * s.kv_heads));
+  if (heads_in_flight * head_bytes > machine.l2_bytes) {
+    const double waves = std::max(1.0, blocks / concurrent);
+    out.dram = std::min(out.l2, least + std::max(0.0, kv * (waves * attended - 1)));
   }
   return out;
 }

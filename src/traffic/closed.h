@@ -23,6 +23,7 @@ namespace rooftile::traffic {
 /// Bytes read at each level, of both operands.
 struct ReadBytes {
   double l1 = 0, l2 = 0, dram = 0;
+  bool flushed = false;  ///< B is read again as the CTAs in flight flush it: fewer would read less
 };
 
 /// What of the machine the closed forms look at.

@@ -36,7 +36,23 @@ ops::ConvShape RandomLayers::next_shape() {
     c.k = c.groups * 16 * uniform(1, small ? 2 : 8);
   }
   if (uniform(0, 19) == 0) c.groups = c.c = c.k = 16 * uniform(1, small ? 3 : 6);
+  if (uniform(0, 3) == 0) enlarge(c);
   return c;
+}
+
+// Rows of hundreds of pixels and taps that are far apart: what one tap reads is needed again by the
+// next one long after. Few channels keep the simulation short.
+void RandomLayers::enlarge(ops::ConvShape& c) {
+  const bool small = size_ == LayerSize::Small;
+  c.dilation_h = c.dilation_w = uniform(0, 1) != 0 ? uniform(2, 6) : 1;
+  c.h = uniform(28, small ? 72 : 160) + (c.r - 1) * c.dilation_h;
+  c.w = uniform(28, small ? 160 : 400) + (c.s - 1) * c.dilation_w;
+  c.pad_h = uniform(0, 2) != 0 ? c.r / 2 * c.dilation_h : 0;
+  c.pad_w = uniform(0, 2) != 0 ? c.s / 2 * c.dilation_w : 0;
+  c.groups = 1;
+  c.n = uniform(1, 2);
+  c.c = 4 * uniform(1, small ? 6 : 12);
+  c.k = 16 * uniform(1, small ? 4 : 6);
 }
 
 RandomLayer RandomLayers::next() {
@@ -44,6 +60,7 @@ RandomLayer RandomLayers::next() {
                                ops::ConvPass::FilterGradient, ops::ConvPass::Forward};
   constexpr std::array<std::int64_t, 4> kL1{24, 48, 64, 128};       // KiB
   constexpr std::array<std::int64_t, 5> kL2{48, 64, 96, 128, 370};  // KiB per SM
+  constexpr std::array<std::int64_t, 3> kSplits{16, 24, 32};
   constexpr std::int64_t kKiB = 1024;
   const auto pick = [&](const auto& list) {
     return list[static_cast<std::size_t>(uniform(0, std::ssize(list) - 1))];
@@ -53,9 +70,12 @@ RandomLayer RandomLayers::next() {
   layer.dtype = uniform(0, 4) == 0 ? DType::Fp16 : DType::Fp32;
   layer.conv.pass = pick(kPasses);
   layer.cut.tile = delta_tile(gemm_of(layer.conv).n);
-  if (layer.conv.pass == ops::ConvPass::FilterGradient) layer.cut.split_k = uniform(1, 8);
+  if (layer.conv.pass == ops::ConvPass::FilterGradient) {
+    layer.cut.split_k = uniform(0, 2) == 0 ? pick(kSplits) : uniform(1, 8);
+  }
   CacheMachine& machine = layer.machine;
   machine.sm_count = uniform(2, size_ == LayerSize::Small ? 6 : 16);
+  if (uniform(0, 3) == 0) machine.sm_count *= 4;
   machine.active_ctas = layer.cut.tile.n == 128 ? 2 : layer.cut.tile.n == 64 ? 4 : 6;
   machine.l1_bytes = pick(kL1) * kKiB;
   machine.l2_bytes = machine.sm_count * pick(kL2) * kKiB;

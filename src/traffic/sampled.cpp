@@ -5,25 +5,26 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <map>
-#include <numeric>
 
 #include "core/integer.h"
 #include "traffic/block_lru.h"
 #include "traffic/closed.h"
+#include "traffic/touched.h"
 
 namespace rooftile::traffic {
 
 namespace {
 
 // Sample sizes: half of each costs 2.5 times less and doubles the error (tests/unit/traffic).
-constexpr std::int64_t kSampledTiles = 24;       // per operand, for the L1 count
-constexpr std::int64_t kSampledIterations = 36;  // per tile
-constexpr std::int64_t kSampledWaves = 400;      // for the classes of SM slots
-constexpr std::int64_t kReplayIterations = 54;   // measured per replayed slot
-constexpr std::int64_t kWarmIterations = 10;     // fill the L1 before measuring
+constexpr std::int64_t kSampledTiles = 24;                // per operand, for the L1 count
+constexpr std::int64_t kSampledIterations = 36;           // per tile
+constexpr std::int64_t kSampledWaves = 400;               // for the classes of SM slots
+constexpr std::int64_t kReplayIterations = 54;            // measured per replayed slot
+constexpr std::int64_t kLeastWarm = 10, kMostWarm = 160;  // iterations before measuring
 constexpr std::int64_t kSlotsPerClass = 3;
-constexpr std::int64_t kMaxSlots = 12;
+constexpr std::int64_t kMaxSlots = 36;
 constexpr double kWarmWaves = 24;  // replayed before measuring when the main loop is short
 
 double real(std::int64_t value) {
@@ -35,26 +36,6 @@ std::int64_t quasi_random(std::int64_t i, std::int64_t count) {
   const double u = real(i) * 0.6180339887498949;
   return static_cast<std::int64_t>((u - std::floor(u)) * real(count));
 }
-
-/// Which of [0, bound) some (lane + cross) / div reaches along one axis.
-struct AxisReach {
-  std::int64_t lanes, lane_step, lane_offset;
-  std::int64_t crosses, cross_step;
-  std::int64_t div, bound;
-
-  [[nodiscard]] bool reaches(std::int64_t position) const {
-    for (std::int64_t c = 0; c < crosses; ++c) {
-      const std::int64_t left = position * div - c * cross_step - lane_offset;
-      if (left >= 0 && left % lane_step == 0 && left / lane_step < lanes) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] std::vector<bool> all() const {
-    std::vector<bool> reached(static_cast<std::size_t>(bound));
-    for (std::int64_t i = 0; i < bound; ++i) reached[static_cast<std::size_t>(i)] = reaches(i);
-    return reached;
-  }
-};
 
 /// Sectors requested from L1 by one operand tile.
 class L1Counter {
@@ -229,14 +210,28 @@ class SlotReplay {
   std::vector<LineRequest> requests_;
 };
 
+/// Iterations that fill the L1 with what the next ones find there. Where k walks over pixels, a row
+/// of taps finds those of the row before it as many output rows later as the taps are apart.
+std::int64_t warm_iterations(const ImplicitGemm& g) {
+  std::int64_t most = kLeastWarm;
+  for (const GatherView* view : {&g.a, &g.b}) {
+    if (!view->lane_is_k) continue;
+    const std::int64_t rows = (view->cross.rows - 1) * std::abs(view->cross.step_y);
+    const std::int64_t lanes = ceil_div(rows, view->lanes.step_y) * view->lanes.columns;
+    most = std::max(most, kLeastWarm + lanes / g.tile.k);
+  }
+  return std::min(most, kMostWarm);
+}
+
 /// The sectors of `used` slots of a class, each after its L1 was warmed.
 SlotSectors replay_class(const ImplicitGemm& g, const CacheMachine& machine, const SlotClass& slots,
                          std::int64_t used, std::int64_t warm_waves, SlotReplay& replay) {
   SlotSectors sum;
   const auto count = static_cast<std::int64_t>(slots.first_cta.size());
   const std::int64_t iterations = g.iterations_per_split();
-  const bool whole = iterations <= kReplayIterations + kWarmIterations;
-  const std::int64_t room = iterations - kReplayIterations - kWarmIterations;
+  const std::int64_t warm = warm_iterations(g);
+  const bool whole = iterations <= kReplayIterations + warm;
+  const std::int64_t room = iterations - kReplayIterations - warm;
   for (std::int64_t i = 0; i < used; ++i) {
     const std::int64_t cta =
         slots.first_cta[static_cast<std::size_t>((2 * i + 1) * count / (2 * used))];
@@ -247,8 +242,8 @@ SlotSectors replay_class(const ImplicitGemm& g, const CacheMachine& machine, con
       }
       replay.run(cta, {0, iterations}, &sum);
     } else {
-      const std::int64_t from = kWarmIterations + room * i / used;
-      replay.run(cta, {from - kWarmIterations, from}, nullptr);
+      const std::int64_t from = warm + room * i / used;
+      replay.run(cta, {from - warm, from}, nullptr);
       replay.run(cta, {from, from + kReplayIterations}, &sum);
     }
   }
@@ -281,33 +276,6 @@ void model_l2(const ImplicitGemm& g, const CacheMachine& machine, ReadTraffic& t
   t.b.l2 = sum.b_asked > 0 ? t.b.l1 * sum.b_missed / sum.b_asked : 0.0;
 }
 
-/// Counts the distinct units of image planes that follow each other in memory; two planes may share
-/// the unit between them.
-class PlaneCounter {
- public:
-  PlaneCounter(const GatherView& view, std::int64_t bytes, std::int64_t unit)
-      : view_(view), bytes_(bytes), unit_(unit) {}
-
-  void add(std::int64_t plane, const std::vector<bool>& rows, const std::vector<bool>& columns) {
-    const std::int64_t start = plane * view_.height * view_.width;
-    for (std::int64_t y = 0; y < view_.height; ++y) {
-      if (!rows[static_cast<std::size_t>(y)]) continue;
-      for (std::int64_t x = 0; x < view_.width; ++x) {
-        if (!columns[static_cast<std::size_t>(x)]) continue;
-        const std::int64_t at = (start + y * view_.width + x) * bytes_ / unit_;
-        if (at != last_) ++units_;
-        last_ = at;
-      }
-    }
-  }
-  [[nodiscard]] std::int64_t units() const { return units_; }
-
- private:
-  const GatherView& view_;
-  std::int64_t bytes_, unit_;
-  std::int64_t last_ = -1, units_ = 0;
-};
-
 }  // namespace
 
 std::vector<std::int64_t> spread(std::int64_t count, std::int64_t limit) {
@@ -317,38 +285,6 @@ std::vector<std::int64_t> spread(std::int64_t count, std::int64_t limit) {
     out.push_back(count <= limit ? i : i * (count - 1) / (limit - 1));
   }
   return out;
-}
-
-double touched_bytes(const GatherView& v, std::int64_t bytes, std::int64_t unit) {
-  const LaneGrid& l = v.lanes;
-  const CrossGrid& c = v.cross;
-  const AxisReach y{l.rows, l.step_y, l.offset_y, c.rows, c.step_y, v.div_y, v.height};
-  const AxisReach x{l.columns, l.step_x, l.offset_x, c.columns, c.step_x, v.div_x, v.width};
-  const double whole = std::ceil(real(v.elements) * real(bytes) / real(unit)) * real(unit);
-  // A dense matrix, and images so large that counting them would take seconds.
-  if (c.rows * c.columns == 1 && l.step_x == 1 && l.rows == 1) return whole;
-  constexpr std::int64_t kLargestPlane = 1 << 24;
-  if (v.height > kLargestPlane / v.width) return whole;
-  const std::vector<bool> rows = y.all();
-  const std::vector<bool> columns = x.all();
-  const auto complete = [](const std::vector<bool>& axis) {
-    return std::find(axis.begin(), axis.end(), false) == axis.end();
-  };
-  if (complete(rows) && complete(columns)) return whole;
-  const std::int64_t plane = v.height * v.width;
-  const std::int64_t planes = v.elements / plane;
-  // Planes until one starts on a unit again; beyond 2^27 elements 8 of them stand for the others.
-  constexpr std::int64_t kMostElements = 1 << 27;
-  const std::int64_t period = unit / std::gcd(unit, plane * bytes);
-  const std::int64_t phases =
-      std::min({planes, period, std::max<std::int64_t>(8, kMostElements / plane)});
-  PlaneCounter counter(v, bytes, unit);
-  std::int64_t rest = 0;  // units of the planes after the last whole period
-  for (std::int64_t i = 0; i < phases; ++i) {
-    if (i == planes % phases) rest = counter.units();
-    counter.add(i, rows, columns);
-  }
-  return (real(planes / phases) * real(counter.units()) + real(rest)) * real(unit);
 }
 
 ReadTraffic sampled_traffic(const ImplicitGemm& g, const CacheMachine& machine) {

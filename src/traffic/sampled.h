@@ -5,15 +5,13 @@
 //   L1    the distinct sectors of warp requests, counted exactly on a sample of tiles and
 //         iterations (last tile and last iteration are strata of their own);
 //   L2    the L1 of a few SM slots is replayed for some tens of iterations. Slots are classed by
-//   the
-//         number of CTAs, distinct A tiles and distinct B tiles they hold, and the classes counted;
-//   DRAM  a fully associative LRU of the L2 over blocks (tile, chunk of k), each as large as the
-//         lines it touches; block_lru.h.
+//         the number of CTAs, distinct A tiles and distinct B tiles they hold, and the classes
+//         counted;
+//   DRAM  reuse distances in the L2 over blocks of the tensors (block_lru.h).
 //
-// Agreement with cache_sim.h (`rooftile traffic --validate random`): L1 below 1 %, L2 about 1 %,
-// DRAM 1 to 2 % on average. Weak where the working set equals the L2, and below 48 KB of L2 per
-// SM. The L2 part replays the simulator's own cache: it shows that the sampling is right, not that
-// hardware behaves like this.
+// Agreement with cache_sim.h (`rooftile traffic --validate random`): L1 below 1 %, L2 1 to 2 %,
+// DRAM about 1 % on average. Weak below 48 KB of L2 per SM. The L2 part replays the simulator's own
+// cache: it shows that the sampling is right, not that hardware behaves like this.
 #pragma once
 
 #include "traffic/cache_sim.h"
@@ -29,9 +27,6 @@ struct ReadTraffic {
 
 /// compulsory <= DRAM <= L2 <= L1 holds for each operand.
 ReadTraffic sampled_traffic(const ImplicitGemm& problem, const CacheMachine& machine);
-
-/// Bytes of the distinct units (sectors or lines, `unit` bytes each) that the view touches.
-double touched_bytes(const GatherView& view, std::int64_t element_bytes, std::int64_t unit);
 
 /// At most `limit` indices of [0, count), evenly spread, first and last included.
 std::vector<std::int64_t> spread(std::int64_t count, std::int64_t limit);

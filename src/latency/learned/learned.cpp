@@ -48,7 +48,7 @@ double plateau_of(const Question& q, const Plateau& p) {
 }
 
 double without_launch(const AnalyticalTime& analysis) {
-  return analysis.time.base() - kLaunchSeconds;
+  return (analysis.time - analysis.launch).base();
 }
 
 /// The fitted product nearest to the kernel: own precision first, then the other one.

@@ -39,6 +39,36 @@ TEST(Traffic, OrderIsRefusedWhereTheFormsIgnoreIt) {
   EXPECT_TRUE(traffic(request, Catalog::embedded(), {}));
 }
 
+// 1024 threads of 128 registers are more than the 65536 of an SM.
+TEST(Traffic, TilesThatCannotLaunchAreRefused) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.tile = "256x256";
+  const auto report = traffic(request, Catalog::embedded(), {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Usage);
+  EXPECT_NE(report.error().message.find("131072 registers"), std::string::npos)
+      << report.error().message;
+  request.tile = "256x128";
+  EXPECT_TRUE(traffic(request, Catalog::embedded(), {}));
+}
+
+// Strided data gradients have no tile below 64: the row is the implicit GEMM of its own table.
+TEST(Traffic, StridedGradientsTakeATileThatExists) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.conv = ops::ConvShape{.n = 32, .c = 32, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3};
+  request.conv->pad_h = request.conv->pad_w = 1;
+  request.conv->stride_h = request.conv->stride_w = 2;
+  request.conv->pass = ops::ConvPass::DataGradient;
+  const auto report = traffic(request, Catalog::embedded(), {});
+  ASSERT_TRUE(report);
+  const report::LayerTraffic& layer = report->layers.front();
+  EXPECT_EQ(layer.tile, "128x64");
+  const auto implicit = std::find_if(layer.algorithms.begin(), layer.algorithms.end(),
+                                     [](const auto& a) { return a.name == "implicit_gemm"; });
+  ASSERT_NE(implicit, layer.algorithms.end());
+  EXPECT_NEAR(layer.latency_ms, implicit->latency_ms, 1e-9);
+}
+
 TEST(Traffic, PaperRefusesDilation) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.traffic_model = "paper";

@@ -8,6 +8,7 @@
 
 #include "hardware/machine.h"
 #include "latency/analytical.h"
+#include "latency/gemm_time.h"
 #include "ops/any_op.h"
 
 namespace rooftile::latency {
@@ -71,12 +72,65 @@ TEST(StreamTime, NamesTheSlowestStream) {
   EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck,
             Bottleneck::Dram);
   work.dram = 0;
-  work.l2 = 40 * 100 * 16384.0;                      // 16 KiB per iteration
-  m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 4 B/clock and SM: 4096 clocks > 2048
+  work.l2 = 40 * 100 * 16384.0;                      // 16 KiB per iteration: 65.5 MB
+  m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 1.64 ms
   EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck, Bottleneck::L2);
   work.l1 = work.l2;
   m.l1_bandwidth = BytesPerCycle::from_base(2);
   EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck, Bottleneck::L1);
+}
+
+// One CTA on ten SMs asks the L2 for its bytes at the L2's rate, not at a tenth of it.
+TEST(StreamTime, TheL2IsOnePipe) {
+  TimeMachine m = round_machine();
+  StreamWork work{.m = 128, .n = 128, .k = 800};
+  const double alone = stream_time(m, work, {}, stream_tuning(m, 0)).sm;
+  work.l2 = 100 * 16384.0;
+  m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 41 us; compute and latency take 306 us
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(m, 0)).sm, alone);
+  m.l2_bandwidth = BytesPerSecond::from_base(2e9);
+  const StreamTime slow = stream_time(m, work, {}, stream_tuning(m, 0));
+  EXPECT_DOUBLE_EQ(slow.sm, 100 * 16384.0 / 2e9);
+  EXPECT_TRUE(slow.l2_binds);
+}
+
+// A lone CTA multiplies for 2048 clocks of an iteration and waits for 1000: compute, as lanes help.
+TEST(StreamTime, ALoneCtaNamesTheLargerPart) {
+  const StreamWork work{.m = 128, .n = 128, .k = 800};
+  EXPECT_EQ(stream_time(round_machine(), work, {}, stream_tuning(round_machine(), 0)).bottleneck,
+            Bottleneck::Compute);
+}
+
+// 5 CTAs per SM: batches of 4 and 1, whether 5, 6 or 7 fit (registers for 4 of 128x64: 65536).
+TEST(StreamTime, MoreRegistersAreNotSlower) {
+  const StreamWork work{.m = 50 * 128, .n = 64, .k = 800};
+  TimeMachine m = round_machine();
+  double before = 1e9;
+  for (double registers = 16384; registers <= 8 * 65536; registers *= 1.25) {
+    m.registers = registers;
+    const double now = stream_time(m, work, {.m = 128, .n = 64}, stream_tuning(m, 0)).sm;
+    EXPECT_LE(now, before) << registers;
+    before = now;
+  }
+}
+
+// A measured rate is what the board sustained: 4.5 TFLOP/s stay 4.5 on a T4. Measured L1 and launch
+// replace the file's.
+TEST(TimeMachine, MeasuredCeilingsCount) {
+  hardware::Machine machine = machine_of("t4");
+  hardware::Ceilings measured;
+  measured.rate[{.dtype = DType::Fp32, .pipe = hardware::Pipe::Vector}].value =
+      FlopsPerSecond::from_base(4.5e12);
+  measured.bandwidth[hardware::MemoryLevel::L1].value = BytesPerSecond::from_base(1e12);
+  measured.shared.emplace().value = BytesPerSecond::from_base(2e12);
+  measured.launch.emplace().value = Seconds::from_base(5e-6);
+  machine.ceilings = measured;
+  const TimeMachine m =
+      make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true);
+  EXPECT_NEAR(2 * m.sms * m.lanes * m.clock.base(), 4.5e12, 1e3);
+  EXPECT_NEAR(m.sms * m.l1_bandwidth->base() * m.clock.base(), 1e12, 1e3);
+  EXPECT_NEAR(m.sms * m.shared_bandwidth.base() * m.clock.base(), 2e12, 1e3);
+  EXPECT_EQ(m.launch, Seconds::from_base(5e-6));
 }
 
 TEST(TimeMachine, ClockFollowsThePower) {
@@ -136,6 +190,20 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
   const auto l1 = conv_candidates(layer_3x3(), DType::Fp32, slow, {});
   EXPECT_GT(l1.front().seconds(), 1.5 * before);
   EXPECT_EQ(l1.front().time.bottleneck, Bottleneck::L1);
+}
+
+// A 1x1 layer of one image is the GEMM of 49 rows, also in time; so is its data gradient.
+TEST(ConvCandidates, SmallPointwiseLayersArePlainGemms) {
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  ops::ConvShape conv{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512};
+  const GemmCandidate gemm = gemm_candidate({.m = 49, .n = 512, .k = 2048}, DType::Fp32, v100);
+  EXPECT_GT(gemm.time.split, 1) << "49 x 512 outputs are few CTAs";
+  const ConvCandidate forward = conv_candidates(conv, DType::Fp32, v100, {}).front();
+  EXPECT_EQ(forward.algorithm, ConvAlgorithm::ExplicitGemm);
+  EXPECT_EQ(forward.seconds(), gemm.time.total());
+  conv.pass = ops::ConvPass::DataGradient;
+  EXPECT_EQ(conv_candidates(conv, DType::Fp32, v100, {}).front().algorithm,
+            ConvAlgorithm::ExplicitGemm);
 }
 
 // 640,000 outputs of 9 taps: (60 + 9 x 12) instructions each, on 640 lanes at 1 GHz.
@@ -203,6 +271,21 @@ TEST(ConvCandidates, SmallTilesOfFilterGradientsAreSlower) {
   const ImplicitCut large{.tile_m = 128, .tile_n = 128, .split = 4};
   EXPECT_EQ(implicit_candidate(conv, DType::Fp32, v100, large).seconds(),
             implicit_candidate(conv, DType::Fp32, ideal, large).seconds());
+}
+
+// One row is one CTA: its SM receives 64 B per clock, however fast the memory is.
+TEST(DeltaPredictor, FewRowsDoNotFillTheMachine) {
+  const auto delta = make_predictor("delta", Catalog::embedded()).value();
+  const auto machine = machine_of("h100-sxm");
+  const auto time_of = [&](std::int64_t rows, std::int64_t columns) {
+    ops::KernelList kernels;
+    ops::forward(ops::Softmax{.shape = {rows, columns}},
+                 {.precision = ops::precision_of(DType::Fp32)}, kernels);
+    return delta->estimate(bind(kernels.front(), machine).value(), machine).time.base();
+  };
+  const double clock = machine.gpu.clock.boost.base();
+  EXPECT_GE(time_of(1, 10'000'000), 2 * 40e6 / (64 * clock));
+  EXPECT_LT(time_of(10'000, 1000), time_of(1, 10'000'000) / 10);
 }
 
 TEST(DeltaPredictor, NamesTheFieldThatAGpuLacks) {

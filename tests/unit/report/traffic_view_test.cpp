@@ -84,14 +84,14 @@ TEST(TrafficView, JsonListsTheAlgorithms) {
 TEST(TrafficView, CsvHasReuseDemandAndFractions) {
   const std::string csv = traffic_to_csv(one_layer());
   EXPECT_NE(csv.find("algorithm_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
-                     "ceiling_l2,ceiling_dram\n"),
+                     "ceiling_l2,ceiling_dram,simulated_l1_bytes,"),
             std::string::npos);
-  EXPECT_NE(csv.find(",fft,0.5,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5\n"),
+  EXPECT_NE(csv.find(",fft,0.5,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,\n"),
             std::string::npos)
       << csv;
   TrafficReport unknown = one_layer();
   unknown.l1_ceiling.reset();
-  EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5\n"), std::string::npos);
+  EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5,,,\n"), std::string::npos);
 }
 
 TEST(ScaleView, CsvHasLayersAndBalance) {
@@ -102,17 +102,25 @@ TEST(ScaleView, CsvHasLayersAndBalance) {
   step.balance = {{.resource = "sms", .factor = 4, .speedup = 1.5}};
   step.layers = {{.name = "conv",
                   .shape = "1x1",
+                  .count = 3,
                   .base_ms = 2,
                   .time_ms = 1,
                   .base_bottleneck = "dram",
                   .bottleneck = "compute",
+                  .base_algorithm = "fft",
+                  .algorithm = "winograd_fused",
                   .balance = {{.resource = "lanes", .factor = 8, .speedup = 3}}}};
+  step.balanced.emplace_back(20, std::nullopt);
   const std::string csv = scale_to_csv({.gpu_name = "chip", .steps = {step}, .warnings = {}});
-  EXPECT_NE(csv.find("\"net, batch 1\",,dram_bw x2,1,2,,compute,layer,conv,2,dram\n"),
+  EXPECT_NE(csv.find("\"net, batch 1\",,dram_bw "
+                     "x2,1,2,,compute,layer,conv,2,dram,1x1,3,fft,winograd_fused,\n"),
             std::string::npos)
       << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\"net, batch 1\",20,,,,,,unreached,,,,,,,,\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,,,,,,\n"), std::string::npos)
+      << csv;
+  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,,,,,,\n"), std::string::npos)
+      << csv;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "traffic/closed.h"
 #include "traffic/random_layer.h"
+#include "traffic/touched.h"
 
 namespace rooftile::traffic {
 namespace {
@@ -168,6 +169,25 @@ TEST(Sampled, SectorsBetweenTwoPlanesCountOnce) {
   EXPECT_EQ(truth->a.dram, 1568 * 32);
 }
 
+// The first rows of the filter gradient of VGG-16's second layer: 16 parts of k stream through
+// their own rows, and what lies between two rows of taps exceeds the L2, so that rows are read
+// more than once.
+TEST(Sampled, FilterGradientsReadRowsAgainForEachRowOfTaps) {
+  ops::ConvShape conv{.n = 1, .c = 64, .h = 64, .w = 224, .k = 64, .r = 3, .s = 3};
+  conv.pad_h = conv.pad_w = 1;
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm g =
+      make_conv_problem(conv, DType::Fp32, {.tile = {.m = 64, .n = 64, .k = 8}, .split_k = 16});
+  const CacheMachine machine{
+      .sm_count = 30, .active_ctas = 8, .l1_bytes = 48 << 10, .l2_bytes = 3 << 19};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine);
+  EXPECT_GT(truth->b.dram, 1.5 * t.compulsory_b);
+  EXPECT_NEAR(t.b.dram / truth->b.dram, 1, 0.08);
+  EXPECT_NEAR(t.a.dram / truth->a.dram, 1, 0.08);
+}
+
 TEST(Sampled, HugeLayersTakeNoLonger) {
   ops::ConvShape conv{.n = 1 << 20, .c = 64, .h = 224, .w = 224, .k = 64, .r = 3, .s = 3};
   conv.pad_h = conv.pad_w = 1;
@@ -177,6 +197,10 @@ TEST(Sampled, HugeLayersTakeNoLonger) {
   const ReadTraffic t = sampled_traffic(g, machine);
   const double image = 4.0 * static_cast<double>(g.a.elements);
   EXPECT_NEAR(t.a.dram / image, 1.0, 0.05) << "one column of CTAs reads the image once";
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm filters =
+      make_conv_problem(conv, DType::Fp32, {.tile = delta_tile(576), .split_k = 32});
+  EXPECT_GE(sampled_traffic(filters, machine).b.dram, image);
 }
 
 }  // namespace

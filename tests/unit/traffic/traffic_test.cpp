@@ -127,6 +127,29 @@ TEST(ClosedAttention, BlocksOfQueriesReadTheKeysAgain) {
   EXPECT_EQ(t.dram_read, work.read) << "the heads in flight fit into 40 MiB";
 }
 
+// 16 query heads of one token share a key head: its keys and values cross L2 once.
+TEST(ClosedAttention, GroupedHeadsShareTheirKeys) {
+  const auto gpu = gpu_of("h100-sxm");
+  ops::AttentionShape shape{
+      .batch = 8, .heads = 64, .kv_heads = 4, .queries = 1, .keys = 32768, .head_dim = 128};
+  const auto work = forward(ops::FusedAttention{.shape = shape}, DType::Bf16);
+  const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+  EXPECT_DOUBLE_EQ(t.l2.base(), work.bytes().base());
+}
+
+// One head of 131072 keys: 67 MB do not fit into 50 MiB of L2, so each wave of blocks reads them.
+TEST(ClosedAttention, KeysBeyondTheL2AreReadOncePerWave) {
+  const auto gpu = gpu_of("h100-sxm");
+  ops::AttentionShape shape{
+      .batch = 1, .heads = 1, .kv_heads = 1, .queries = 131072, .keys = 131072, .head_dim = 128};
+  const auto work = forward(ops::FusedAttention{.shape = shape}, DType::Bf16);
+  const tile::TilePlan plan = tile::decompose(work, gpu);
+  const double waves = 1024.0 / static_cast<double>(plan.concurrent);
+  EXPECT_GT(waves, 2);
+  const double kv = 2.0 * 131072 * 128 * 2;
+  EXPECT_NEAR((model(work, plan, gpu).dram_read - work.read).base(), kv * (waves - 1), 1e-6 * kv);
+}
+
 TEST(Model, EveryKernelHasBytesAtEveryLevel) {
   ops::ConvShape conv{.n = 8, .c = 64, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3};
   conv.pad_h = conv.pad_w = 1;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency/gemm_time.h"
+
+#include <limits>
+
+namespace rooftile::latency {
+
+using traffic::ReadBytes;
+
+GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g,
+                       const GemmCut& cut) {
+  const double element = element_of(dtype);
+  GemmCandidate out;
+  out.read = traffic::closed_gemm(gemm, dtype, cut_of(cut.tile, cut.split),
+                                  closed_machine(g, cut.tile, element));
+  StreamWork work = stream_work(gemm, element);
+  work.taps = cut.taps;
+  work.split = cut.split;
+  work.l1 = out.read.l1;
+  work.l2 = out.read.l2;
+  work.dram = out.read.dram + timed_output(output_bytes(gemm, element), cut.split);
+  out.time = stream_time(g, work, cut.tile, stream_tuning(g, cut.extra));
+  return out;
+}
+
+double element_of(DType dtype) {
+  return real(traffic::element_bytes(dtype));
+}
+
+StreamTile tile_of(const TimeMachine& g, const Edges& edges, double element) {
+  return {.m = edges[0], .n = edges[1], .k = real(g.access.sector_bytes) / element};
+}
+
+traffic::ClosedCut cut_of(const StreamTile& tile, double split) {
+  return {.tile = cta_tile(tile), .split_k = static_cast<std::int64_t>(split)};
+}
+
+traffic::ClosedMachine closed_machine(const TimeMachine& g, const StreamTile& tile,
+                                      double element) {
+  return {.concurrent = static_cast<std::int64_t>(g.sms * active_ctas(g, tile, element)),
+          .sms = std::max<std::int64_t>(1, static_cast<std::int64_t>(g.sms)),
+          .l2_bytes = g.l2_size.base(),
+          .access = g.access};
+}
+
+ReadBytes with_partial_sums(const ReadBytes& read, double output, double split) {
+  const double partial = traffic::partial_sums(output, split);
+  return {.l1 = read.l1 + partial, .l2 = read.l2 + partial, .dram = read.dram + partial};
+}
+
+double timed_output(double output, double split) {
+  return split > 1 ? 2 * split * output : output;
+}
+
+StreamWork stream_work(const ops::GemmShape& gemm, double element) {
+  return {.m = real(gemm.m),
+          .n = real(gemm.n),
+          .k = real(gemm.k),
+          .batch = real(gemm.batch),
+          .element = element};
+}
+
+double output_bytes(const ops::GemmShape& gemm, double element) {
+  return real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
+}
+
+GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g) {
+  const double element = element_of(dtype);
+  const double output = output_bytes(gemm, element);
+  GemmCandidate best;
+  double least = std::numeric_limits<double>::infinity();
+  for (double split = 1; split <= kMaxSplit; split *= 2) {
+    double fewest = std::numeric_limits<double>::infinity();
+    for (const Edges& edges : kGemmTiles) {
+      const StreamTile tile = tile_of(g, edges, element);
+      const GemmCandidate run = fastest_part(g, [&](const TimeMachine& part) {
+        return run_gemm(gemm, dtype, part,
+                        {.tile = tile, .split = split, .extra = g.constants.nonfused_extra});
+      });
+      fewest = std::min(fewest, run.time.ctas);
+      if (run.time.total() >= least) continue;
+      least = run.time.total();
+      best = {.time = run.time,
+              .read = with_partial_sums(run.read, output, split),
+              .written = output + traffic::partial_sums(output, split)};
+    }
+    // Parts of k pay only while the grid of the largest tile leaves room on the SMs.
+    if (fewest >= g.most_active * g.sms) break;
+  }
+  return best;
+}
+
+}  // namespace rooftile::latency

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time of a plain GEMM from the streams (stream_time.h): the fastest of a library's tiles, with
+// split-K where the grid is small; and what it shares with the implicit GEMM of a convolution: the
+// conversion to the closed forms' types, and the search for the part of a machine that a kernel
+// should use. CTAs that run at the same time compete for L2: with fewer of them a kernel may read
+// less, so one that is bound by L2, or whose operands flush each other, tries fewer SMs and fewer
+// CTAs per SM. More of either never makes a kernel slower.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "latency/stream_time.h"
+
+namespace rooftile::latency {
+
+/// Outputs of a CTA along m and n.
+using Edges = std::array<double, 2>;
+inline constexpr std::array<Edges, 5> kGemmTiles{
+    {{64, 64}, {128, 64}, {32, 128}, {128, 32}, {128, 128}}};
+inline constexpr double kMaxSplit = 32;
+inline constexpr double kNoMisses = 1e9;  ///< taps of a GEMM, whose loads are prefetched
+
+struct GemmCandidate {
+  StreamTime time = {};
+  traffic::ReadBytes read = {};
+  double written = 0;
+};
+/// A GEMM with one tile.
+struct GemmCut {
+  StreamTile tile;
+  double split = 1;
+  double taps = kNoMisses;
+  double extra = 0;  ///< StreamTuning::extra
+};
+GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
+                       const GemmCut& cut);
+/// The fastest tile and split of a plain GEMM.
+GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
+
+inline double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+double element_of(DType dtype);
+double output_bytes(const ops::GemmShape& gemm, double element);
+
+/// One sector along k.
+StreamTile tile_of(const TimeMachine& machine, const Edges& edges, double element);
+traffic::ClosedCut cut_of(const StreamTile& tile, double split);
+traffic::ClosedMachine closed_machine(const TimeMachine& machine, const StreamTile& tile,
+                                      double element);
+/// Without bytes.
+StreamWork stream_work(const ops::GemmShape& gemm, double element);
+
+/// The reduction of a split-K kernel loads the partial sums through all levels.
+traffic::ReadBytes with_partial_sums(const traffic::ReadBytes& read, double output, double split);
+/// Output bytes that the time counts. The constants are fitted with the partial sums written and
+/// read, without the reduction's own output, which the reported bytes have.
+double timed_output(double output, double split);
+
+/// The fastest of `evaluate` (a value with `time` and `read`) on the machine and on parts of it:
+/// fewer SMs, as many as more CTAs per SM leave busy, and fewer co-resident CTAs.
+template <typename Evaluate>
+auto fastest_part(const TimeMachine& machine, const Evaluate& evaluate) {
+  auto best = evaluate(machine);
+  if (!best.read.flushed && !best.time.l2_binds) return best;
+  // Otherwise all SMs and all CTAs that fit read least and finish first.
+  const double ctas = best.time.ctas;
+  const double most_active = best.time.concurrent / machine.sms;
+  const double least_per_sm = std::ceil(ctas / machine.sms);
+  const double throughput = best.time.throughput / least_per_sm;  // of one CTA per SM
+  double per_sm = least_per_sm;
+  for (int tried = 0; tried < 64; ++tried) {
+    TimeMachine part = machine;
+    const double fewest = std::ceil(ctas / per_sm);
+    // Whole columns of CTAs put the same rows side by side on an SM.
+    const double columns = std::ceil(fewest / best.time.rows) * best.time.rows;
+    for (const double sms : {fewest, std::min(columns, machine.sms)}) {
+      part.sms = sms;
+      for (double active = most_active; active >= 1; --active) {
+        part.most_active = active;
+        auto candidate = evaluate(part);
+        if (candidate.time.total() < best.time.total()) best = candidate;
+        if (!candidate.read.flushed) break;  // fewer would only share less
+      }
+    }
+    if (fewest <= 1) break;
+    per_sm = std::max(per_sm + 1, std::floor(per_sm * 1.05));
+    if (per_sm * throughput >= best.time.total()) break;
+  }
+  return best;
+}
+
+}  // namespace rooftile::latency

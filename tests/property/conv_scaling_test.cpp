@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions on machines with more of a resource are never slower, every algorithm moves at least
+// the compulsory bytes through every level, and more of the resource that is named as the
+// bottleneck helps. Random layers on GPUs of several generations.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "hardware/machine.h"
+#include "latency/scaling.h"
+#include "ops/any_op.h"
+
+namespace rooftile::latency {
+namespace {
+
+constexpr std::array kGpus{"m40",   "titan-xp", "p100-pcie-16gb", "v100-pcie-32gb", "t4",
+                           "mi100", "l4",       "a100-sxm-40gb",  "h100-sxm"};
+
+struct Case {
+  std::string text;
+  hardware::Machine machine;
+  ops::KernelWork work;
+  TimeMachine timed;
+  [[nodiscard]] const ops::ConvShape& conv() const { return std::get<ops::ConvShape>(work.shape); }
+};
+
+/// Networks' layers and odd ones: batch 1 to 256, strides, dilation, groups.
+class Cases {
+ public:
+  explicit Cases(std::uint32_t seed) : engine_(seed) {}
+
+  Case next() {
+    ops::ConvShape c;
+    c.r = c.s = pick({1, 1, 3, 5, 7});
+    c.n = pick({1, 2, 4, 32, 64, 256});
+    c.h = pick({7, 14, 28, 56, 112});
+    c.w = pick({0, 0, 1}) != 0 ? pick({9, 30, 200}) : c.h;
+    c.c = pick({3, 32, 64, 256, 512, 2048});
+    c.k = pick({1, 64, 128, 512, 1000});
+    c.stride_h = c.stride_w = pick({1, 1, 2});
+    c.dilation_h = c.dilation_w = pick({1, 1, 1, 2});
+    c.pad_h = c.pad_w = c.r / 2 * c.dilation_h;
+    if (pick({0, 0, 0, 0, 1}) != 0) c.groups = c.k = c.c = pick({32, 256});
+    const bool half = pick({0, 0, 1}) != 0;
+    const char* gpu = kGpus[engine_() % kGpus.size()];
+    Case out;
+    out.machine = hardware::load_machine(Catalog::embedded(), gpu, std::nullopt).value();
+    const DType dtype =
+        half && out.machine.best_rate(DType::Fp16, true) ? DType::Fp16 : DType::Fp32;
+    ops::KernelList works;
+    const ops::LowerContext context{.precision = ops::precision_of(dtype)};
+    ops::forward(ops::Conv2d{.conv = c}, context, works);
+    ops::backward(ops::Conv2d{.conv = c}, context, works);
+    std::erase_if(works, [](const ops::KernelWork& work) {
+      return !std::holds_alternative<ops::ConvShape>(work.shape);
+    });
+    out.work = works[engine_() % works.size()];
+    const auto job = bind(out.work, out.machine).value();
+    out.timed = make_time_machine(out.machine, job.roof.compute, out.work.compute, out.work.matrix);
+    out.text = std::string(gpu) + " " + ops::shape_text(out.work.shape) + " pass " +
+               std::to_string(static_cast<int>(out.conv().pass)) + " " +
+               std::string(name_of(dtype));
+    return out;
+  }
+
+ private:
+  std::int64_t pick(std::initializer_list<std::int64_t> list) {
+    return list.begin()[engine_() % list.size()];
+  }
+  std::mt19937 engine_;
+};
+
+double seconds(const Case& c, const TimeMachine& machine) {
+  return conv_candidates(c.conv(), c.work.dtype, machine, {}).front().seconds();
+}
+
+TEST(ConvScaling, MoreOfAResourceIsNeverSlower) {
+  Cases cases(7);
+  for (int i = 0; i < 400; ++i) {
+    const Case c = cases.next();
+    for (const Resource resource : kAllResources) {
+      double before = 0;
+      double last = 0;
+      for (const double factor : {0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0}) {
+        Factors factors;
+        factors.set(resource, factor);
+        const double now = seconds(c, scaled(c.timed, factors));
+        if (last > 0) {
+          EXPECT_LE(now, before * (1 + 1e-9))
+              << c.text << " " << name_of(resource) << " " << last << " -> " << factor;
+        }
+        before = now;
+        last = factor;
+      }
+    }
+  }
+}
+
+TEST(ConvScaling, EveryAlgorithmMovesAtLeastTheCompulsoryBytes) {
+  Cases cases(8);
+  for (int i = 0; i < 600; ++i) {
+    const Case c = cases.next();
+    for (const ConvCandidate& candidate : conv_candidates(c.conv(), c.work.dtype, c.timed, {})) {
+      const std::string text = c.text + " " + std::string(name_of(candidate.algorithm));
+      EXPECT_GE(candidate.read.dram, c.work.read.base() * (1 - 1e-12)) << text;
+      EXPECT_GE(candidate.read.l2, candidate.read.dram * (1 - 1e-12)) << text;
+      EXPECT_GE(candidate.read.l1, candidate.read.l2 * (1 - 1e-12)) << text;
+      EXPECT_GE(candidate.written, c.work.written.base() * (1 - 1e-12)) << text;
+      EXPECT_GT(candidate.flops, 0) << text;
+      EXPECT_GT(candidate.seconds(), 0) << text;
+    }
+  }
+}
+
+// Of an implicit GEMM. Twice the resource that takes most of the time shortens it by at least a
+// twentieth, unless the next stream is as slow; then more of all streams does.
+TEST(ConvScaling, TheBottleneckIsWhatHelps) {
+  Cases cases(9);
+  int unhelped = 0;
+  int counted = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Case c = cases.next();
+    const auto implicit = [&](const TimeMachine& machine) {
+      return conv_candidates(c.conv(), c.work.dtype, machine, {.implicit_gemm_only = true}).front();
+    };
+    const ConvCandidate base = implicit(c.timed);
+    Factors factors;
+    switch (base.time.bottleneck) {
+      case Bottleneck::Compute: factors.set(Resource::Lanes, 2); break;
+      case Bottleneck::Shared: factors.set(Resource::SharedBandwidth, 2); break;
+      case Bottleneck::L1: factors.set(Resource::L1Bandwidth, 2); break;
+      case Bottleneck::L2: factors.set(Resource::L2Bandwidth, 2); break;
+      case Bottleneck::Dram: factors.set(Resource::DramBandwidth, 2); break;
+      case Bottleneck::Latency:
+      case Bottleneck::Launch: continue;
+    }
+    ++counted;
+    if (implicit(scaled(c.timed, factors)).seconds() > 0.95 * base.seconds()) ++unhelped;
+  }
+  EXPECT_GT(counted, 200);
+  EXPECT_LT(unhelped, counted / 20);
+}
+
+}  // namespace
+}  // namespace rooftile::latency
