@@ -47,7 +47,7 @@ constexpr std::array kOtherCounters{
     std::string_view("derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2"),
     std::string_view("derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2"),
     std::string_view("sm__inst_executed_pipe_tensor.sum.peak_sustained"),
-    std::string_view("trace_duration"),
+    std::string_view("duration"),
 };
 
 const std::unordered_set<std::string_view>& used_counters() {

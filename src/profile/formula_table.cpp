@@ -47,7 +47,7 @@ const Table& fp64_table() {
         {64, "SQ_INSTS_VALU_MUL_F64"},
         {128, "SQ_INSTS_VALU_FMA_F64"},
         {64, "SQ_INSTS_VALU_TRANS_F64"}}},
-      {Scale::None, 1, kAny, kAny, {{1, "cpu_flops_dp"}}},
+      {Scale::None, 1, kAny, kAny, {{1, "DP MFLOP/s * Runtime"}}},
   };
   return table;
 }
@@ -98,7 +98,7 @@ const Table& fp32_table() {
         {64, "SQ_INSTS_VALU_MUL_F32"},
         {128, "SQ_INSTS_VALU_FMA_F32"},
         {64, "SQ_INSTS_VALU_TRANS_F32"}}},
-      {Scale::None, 1, kAny, kAny, {{1, "cpu_flops_sp"}}},
+      {Scale::None, 1, kAny, kAny, {{1, "SP MFLOP/s * Runtime"}}},
   };
   return table;
 }
@@ -177,7 +177,7 @@ const Table& l1_table() {
         {32, "shared_store_transactions"}}},
       {Scale::None, 1, kWideLine, kAny, {{128, "TCP_TOTAL_CACHE_ACCESSES_sum"}}},
       {Scale::None, 1, "gfx", kWideLine, {{64, "TCP_TOTAL_CACHE_ACCESSES_sum"}}},
-      {Scale::None, 1, kAny, kAny, {{1, "cpu_bytes_l1"}}},
+      {Scale::None, 1, kAny, kAny, {{1, "L1 data volume"}}},
   };
   return table;
 }
@@ -214,7 +214,7 @@ const Table& l2_table() {
         {64, "TCP_TCC_WRITE_REQ_sum"},
         {64, "TCP_TCC_ATOMIC_WITH_RET_REQ_sum"},
         {64, "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum"}}},
-      {Scale::None, 1, kAny, kAny, {{1, "cpu_bytes_l2"}}},
+      {Scale::None, 1, kAny, kAny, {{1, "L2 data volume"}}},
   };
   return table;
 }
@@ -272,7 +272,7 @@ const Table& dram_table() {
         {32, "TCC_EA_WRREQ_64B_sum"}}},
       {Scale::None, 2, "gfx", kAny, {{1024, "FETCH_SIZE"}, {1024, "WRITE_SIZE"}}},
       {Scale::None, 2, "gfx", kAny, {{1024, "FetchSize"}, {1024, "WriteSize"}}},
-      {Scale::None, 1, kAny, kAny, {{1, "cpu_bytes_dram"}}},
+      {Scale::None, 1, kAny, kAny, {{1, "Memory data volume"}}},
   };
   return table;
 }

@@ -58,8 +58,8 @@ std::optional<KernelTime> kernel_time(const KernelSeries& kernel, bool mean_cloc
     if (time) return time;
   }
   for (const std::string_view metric :
-       {"trace_duration", "gpu__time_duration.sum", "gpu__time_duration.avg",
-        "gpu__time_duration.max", "gpu__time_duration_measured_user.sum"}) {
+       {"duration", "gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration.max",
+        "gpu__time_duration_measured_user.sum"}) {
     if (auto time = from_duration(kernel, metric)) return time;
   }
   for (const std::string_view cycles :

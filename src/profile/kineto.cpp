@@ -237,7 +237,7 @@ void TraceHandler::finish_event() {
   }
   builder_.add_launch(kernel, launch);
   if (kernel_event && event_.has_duration && event_.duration_us >= 0.0) {
-    builder_.add(kernel, "trace_duration", event_.duration_us * 1e-6, 1.0);
+    builder_.add(kernel, "duration", event_.duration_us * 1e-6, 1.0);
   }
   for (const auto& [metric, value] : event_.counters) {
     builder_.profile().counters += 1;

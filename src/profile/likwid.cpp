@@ -21,16 +21,17 @@ namespace {
 struct Volume {
   std::string_view label, metric;
 };
-constexpr std::array<Volume, 6> kVolumes{{{"Memory data volume [GBytes]", "cpu_bytes_dram"},
-                                          {"Memory data volume (total) [GBytes]", "cpu_bytes_dram"},
-                                          {"MCDRAM data volume [GBytes]", "cpu_bytes_dram"},
-                                          {"HBM data volume [GBytes]", "cpu_bytes_dram"},
-                                          {"L2 data volume [GBytes]", "cpu_bytes_l2"},
-                                          {"L1 data volume [GBytes]", "cpu_bytes_l1"}}};
-constexpr std::array<Volume, 4> kRates{{{"DP [MFLOP/s]", "cpu_flops_dp"},
-                                        {"DP MFLOP/s", "cpu_flops_dp"},
-                                        {"SP [MFLOP/s]", "cpu_flops_sp"},
-                                        {"SP MFLOP/s", "cpu_flops_sp"}}};
+constexpr std::array<Volume, 6> kVolumes{
+    {{"Memory data volume [GBytes]", "Memory data volume"},
+     {"Memory data volume (total) [GBytes]", "Memory data volume"},
+     {"MCDRAM data volume [GBytes]", "Memory data volume"},
+     {"HBM data volume [GBytes]", "Memory data volume"},
+     {"L2 data volume [GBytes]", "L2 data volume"},
+     {"L1 data volume [GBytes]", "L1 data volume"}}};
+constexpr std::array<Volume, 4> kRates{{{"DP [MFLOP/s]", "DP MFLOP/s * Runtime"},
+                                        {"DP MFLOP/s", "DP MFLOP/s * Runtime"},
+                                        {"SP [MFLOP/s]", "SP MFLOP/s * Runtime"},
+                                        {"SP MFLOP/s", "SP MFLOP/s * Runtime"}}};
 
 class LikwidImport {
  public:
@@ -87,8 +88,7 @@ void LikwidImport::flush() {
   if (runtime_.empty() && volumes_.empty()) return;
   const std::size_t kernel = builder_.kernel(region_);
   if (!runtime_.empty() && timed_.insert(region_).second) {
-    builder_.add(kernel, "trace_duration", *std::max_element(runtime_.begin(), runtime_.end()),
-                 1.0);
+    builder_.add(kernel, "duration", *std::max_element(runtime_.begin(), runtime_.end()), 1.0);
   }
   for (const auto& [name, rates] : rates_) {
     double flops = 0.0;

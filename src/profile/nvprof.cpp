@@ -211,7 +211,7 @@ Status NvprofImport::time_row() {
     return bad_input(source_.where(), fmt::format("\"{}\" is not a time", printable(field(time_))));
   }
   const std::size_t kernel = builder_.kernel(name);
-  builder_.add(kernel, "trace_duration", time.value * time_factor_ / calls, calls);
+  builder_.add(kernel, "duration", time.value * time_factor_ / calls, calls);
   if (kind_ == Kind::Trace) {
     name_device();
     builder_.add_launch(kernel, {.grid = dimensions(grid_), .block = dimensions(block_)});
@@ -274,7 +274,7 @@ Status NvprofImport::text_summary_row(std::string_view line) {
   const std::string_view name =
       text.substr(static_cast<std::size_t>(words[kNumbers].data() - text.data()));
   if (name.starts_with("[CUDA mem")) return {};
-  builder_.add(builder_.kernel(name), "trace_duration", time.value * unit->factor / *calls, *calls);
+  builder_.add(builder_.kernel(name), "duration", time.value * unit->factor / *calls, *calls);
   return {};
 }
 

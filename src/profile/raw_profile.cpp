@@ -155,7 +155,7 @@ std::set<std::string_view> metrics_of(const RawProfile& profile) {
 
 /// Durations, cycles and clocks.
 bool in_every_pass(std::string_view metric) {
-  return metric == "trace_duration" || metric.starts_with("gpu__time_") ||
+  return metric == "duration" || metric.starts_with("gpu__time_") ||
          metric.find("cycles_elapsed") != std::string_view::npos;
 }
 

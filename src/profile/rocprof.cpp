@@ -124,7 +124,7 @@ Status RocprofImport::add_time(std::size_t kernel) {
     ROOFTILE_TRY(const auto total, number(total_));
     ROOFTILE_TRY(const auto calls, number(calls_));
     if (total && calls && *calls > 0.0) {
-      builder_.add(kernel, "trace_duration", *total * 1e-9 / *calls, *calls);
+      builder_.add(kernel, "duration", *total * 1e-9 / *calls, *calls);
     }
     return {};
   }
@@ -143,7 +143,7 @@ Status RocprofImport::add_time(std::size_t kernel) {
       duration = *end - *start;
     }
   }
-  if (duration) builder_.add(kernel, "trace_duration", *duration * 1e-9, 1.0);
+  if (duration) builder_.add(kernel, "duration", *duration * 1e-9, 1.0);
   return {};
 }
 

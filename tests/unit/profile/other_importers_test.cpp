@@ -126,7 +126,7 @@ TEST(Nvprof, PrintedSummary) {
   ASSERT_EQ(p.kernels.size(), 1U);
   EXPECT_EQ(p.kernels[0].name, "saxpy(int, float*)");
   EXPECT_EQ(p.kernels[0].launches(), 4);
-  EXPECT_NEAR(p.kernels[0].find("trace_duration")->sum(), 12e-3, 1e-12);
+  EXPECT_NEAR(p.kernels[0].find("duration")->sum(), 12e-3, 1e-12);
 }
 
 TEST(Rocprof, WideTableWithAmdFormulas) {
