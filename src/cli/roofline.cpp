@@ -69,9 +69,10 @@ void add_roofline(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"kernel", "phase"}))
       ->capture_default_str();
   command->add_flag("--compare", request.compare, "two runs side by side, differences ranked");
-  command->add_flag("--predict", request.predict,
-                    "expected time and traffic beside the measured ones, where the shape of a "
-                    "kernel is known: by tile and grid of a GEMM, or by --model");
+  command->add_flag(
+      "--predict", request.predict,
+      "expected time and traffic beside the measured ones, where the shape of a "
+      "kernel is known: from a trace with shapes, tile and grid of a GEMM, or --model");
   command->add_option("--model", request.step.model, "with --predict: the model that was profiled");
   command->add_option("--phase", request.step.phase, "of --model: infer, train, prefill, decode")
       ->capture_default_str();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
+
 namespace rooftile::report {
 
 namespace {
@@ -15,6 +17,22 @@ std::string line(const std::vector<std::string>& cells, const std::vector<std::s
   for (std::size_t i = 0; i < cells.size(); ++i)
     text += fmt::format(" {:<{}} |", cells[i], width[i]);
   return text + "\n";
+}
+
+/// "87 %" -> 87, "0.16 / 0.8" -> [0.16, 0.8], "13.4 % (0.93)" -> [13.4, 0.93]; words stay words.
+nlohmann::ordered_json numbers_of(const std::string& cell) {
+  constexpr std::string_view kDigits = "0123456789.";
+  std::vector<double> values;
+  for (std::size_t at = cell.find_first_of(kDigits); at != std::string::npos;) {
+    const std::size_t end = std::min(cell.find_first_not_of(kDigits, at), cell.size());
+    const auto value = parse_double(std::string_view(cell).substr(at, end - at));
+    if (!value) return cell;
+    values.push_back(at > 0 && cell[at - 1] == '-' ? -*value : *value);
+    at = cell.find_first_of(kDigits, end);
+  }
+  if (values.empty()) return cell;
+  if (values.size() == 1) return values.front();
+  return values;
 }
 
 }  // namespace
@@ -40,7 +58,8 @@ std::string validation_to_json(const ValidationTable& table) {
   ordered_json json{{"schema", 1}, {"title", table.title}, {"rows", ordered_json::array()}};
   for (const auto& row : table.rows) {
     ordered_json object;
-    for (std::size_t i = 0; i < row.size(); ++i) object[table.columns[i]] = row[i];
+    object[table.columns.front()] = row.front();  // the name of the row
+    for (std::size_t i = 1; i < row.size(); ++i) object[table.columns[i]] = numbers_of(row[i]);
     json["rows"].push_back(std::move(object));
   }
   json["notes"] = table.notes;

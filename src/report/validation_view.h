@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of a validation, as Markdown (the documents hold them as printed) or JSON.
+// Tables of a validation, as Markdown (the documents hold them as printed) or JSON, where a cell is
+// its number, or the list of its numbers in the order in which they are printed.
 #pragma once
 
 #include <string>

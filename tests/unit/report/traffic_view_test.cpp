@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "report/scale_view.h"
+#include "report/validation_view.h"
 
 namespace rooftile::report {
 namespace {
@@ -121,6 +124,20 @@ TEST(ScaleView, CsvHasLayersAndBalance) {
       << csv;
   EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,,,,,,\n"), std::string::npos)
       << csv;
+}
+
+TEST(ValidationView, CellsAreNumbersInJson) {
+  const auto json = nlohmann::json::parse(
+      validation_to_json({.title = "t",
+                          .columns = {"GPU", "n", "error", "mean/worst", "word"},
+                          .rows = {{"P100", "67", "13.4 % (0.93)", "0.16 / 0.8", "none"}},
+                          .notes = {}}));
+  const auto& row = json["rows"][0];
+  EXPECT_EQ(row["GPU"], "P100");
+  EXPECT_EQ(row["n"], 67);
+  EXPECT_EQ(row["error"], (nlohmann::json{13.4, 0.93}));
+  EXPECT_EQ(row["mean/worst"], (nlohmann::json{0.16, 0.8}));
+  EXPECT_EQ(row["word"], "none");
 }
 
 }  // namespace
