@@ -5,7 +5,7 @@
 // conversion to the closed forms' types, and the search for the part of a machine that a kernel
 // should use. CTAs that run at the same time compete for L2: with fewer of them a kernel may read
 // less, so one that is bound by L2, or whose operands flush each other, tries fewer SMs and fewer
-// CTAs per SM. More of either never makes a kernel slower.
+// CTAs per SM. More of either never makes a kernel slower, but for the 1 % of kWorthwhile.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +60,10 @@ traffic::ReadBytes with_partial_sums(const traffic::ReadBytes& read, double outp
 /// read, without the reduction's own output, which the reported bytes have.
 double timed_output(double output, double split);
 
+/// A part that is less than 1 % faster is not searched for: filters that are read again are often a
+/// small share of a layer's bytes, and a study asks for thousands of machines per second.
+inline constexpr double kWorthwhile = 0.99;
+
 /// The fastest of `evaluate` (a value with `time` and `read`) on the machine and on parts of it:
 /// fewer SMs, as many as more CTAs per SM leave busy, and fewer co-resident CTAs.
 template <typename Evaluate>
@@ -71,15 +75,31 @@ auto fastest_part(const TimeMachine& machine, const Evaluate& evaluate) {
   const double most_active = best.time.concurrent / machine.sms;
   const double least_per_sm = std::ceil(ctas / machine.sms);
   const double throughput = best.time.throughput / least_per_sm;  // of one CTA per SM
+  // What no part undercuts: the streams of its SMs, the SMs' time of the whole machine (unless L2
+  // set it) as often as they run more batches of CTAs, and every operand once from DRAM.
+  const double batch = batch_size(most_active);
+  const double least_sm = best.time.l2_binds ? 0.0 : best.time.sm;
+  const double least_dram = best.time.dram - std::max(0.0, best.read.dram - best.read.least) /
+                                                 (kDramFraction * machine.dram_bandwidth.base());
+  // All numbers up to a batch of four, then whole batches: they are what runs at a time.
+  const auto fewer = [](double active) {
+    return active <= 4 ? active - 1 : std::max(4.0, batch_size(active - 1));
+  };
   double per_sm = least_per_sm;
   for (int tried = 0; tried < 64; ++tried) {
+    const double more = std::floor(per_sm / batch) / std::ceil(least_per_sm / batch);
+    const double undercut =
+        std::hypot(std::max(per_sm * throughput, least_sm * std::max(1.0, more)), least_dram);
+    if (undercut >= kWorthwhile * best.time.total()) break;
     TimeMachine part = machine;
+    part.sms = 0;
     const double fewest = std::ceil(ctas / per_sm);
     // Whole columns of CTAs put the same rows side by side on an SM.
     const double columns = std::ceil(fewest / best.time.rows) * best.time.rows;
     for (const double sms : {fewest, std::min(columns, machine.sms)}) {
+      if (sms == part.sms) continue;
       part.sms = sms;
-      for (double active = most_active; active >= 1; --active) {
+      for (double active = most_active; active >= 1; active = fewer(active)) {
         part.most_active = active;
         auto candidate = evaluate(part);
         if (candidate.time.total() < best.time.total()) best = candidate;
@@ -88,7 +108,6 @@ auto fastest_part(const TimeMachine& machine, const Evaluate& evaluate) {
     }
     if (fewest <= 1) break;
     per_sm = std::max(per_sm + 1, std::floor(per_sm * 1.05));
-    if (per_sm * throughput >= best.time.total()) break;
   }
   return best;
 }

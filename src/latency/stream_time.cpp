@@ -72,12 +72,6 @@ SmClocks clocks_of(const Streams& s, double latency, const SmWork& work) {
   return out;
 }
 
-/// Batches of a power of two: with these, more co-resident CTAs are never slower, as t(2x) <= 2
-/// t(x) and t(x + y) <= t(x) + t(y). Other numbers may leave a smaller rest that hides nothing.
-double batch_size(double active) {
-  return std::exp2(std::floor(std::log2(active)));
-}
-
 /// What most of the time goes to, so that more of it is what helps most.
 Bottleneck label_of(const SmClocks& clocks, const Streams& s) {
   if (clocks.stream >= std::max(clocks.multiply, clocks.idle())) return s.label();
@@ -85,6 +79,10 @@ Bottleneck label_of(const SmClocks& clocks, const Streams& s) {
 }
 
 }  // namespace
+
+double batch_size(double active) {
+  return std::exp2(std::floor(std::log2(active)));
+}
 
 traffic::CtaTile cta_tile(const StreamTile& tile) {
   return {.m = static_cast<std::int64_t>(tile.m),

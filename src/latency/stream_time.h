@@ -73,6 +73,11 @@ struct StreamTime {
   [[nodiscard]] double total() const;
 };
 
+/// CTAs of an SM that run as one batch: a power of two. With these, more co-resident CTAs are never
+/// slower, as t(2x) <= 2 t(x) and t(x + y) <= t(x) + t(y). Other numbers may leave a smaller rest
+/// that hides nothing.
+double batch_size(double active);
+
 /// CTAs of a tile that an SM holds: by registers (64 outputs and 128 registers per thread), shared
 /// memory (two buffers) and at most TimeMachine::most_active.
 double active_ctas(const TimeMachine& machine, const StreamTile& tile, double element);

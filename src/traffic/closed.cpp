@@ -26,6 +26,7 @@ struct Operands {
 ReadBytes ordered(const Operands& compulsory, const Operands& l1, const Operands& l2,
                   const Operands& dram) {
   ReadBytes out;
+  out.least = compulsory.sum();
   const auto add = [&out](double least, double first, double second, double third) {
     const double top = std::max(first, least);
     const double middle = std::clamp(second, least, top);

@@ -23,6 +23,7 @@ namespace rooftile::traffic {
 /// Bytes read at each level, of both operands.
 struct ReadBytes {
   double l1 = 0, l2 = 0, dram = 0;
+  double least = 0;      ///< DRAM bytes of operands that are read once
   bool flushed = false;  ///< B is read again as the CTAs in flight flush it: fewer would read less
 };
 
