@@ -9,11 +9,11 @@
 namespace rooftile::report {
 
 std::string operator_csv(const OperatorReport& op) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                      csv_field(op.name), csv_field(op.op), op.phase, op.count, csv_field(op.shape),
-                     op.dtype, op.latency_ms, interval_csv(op.low_ms, op.high_ms), op.bound_ms,
-                     op.limiter, op.flops, op.traffic.l1, op.traffic.l2, op.traffic.dram, op.tile,
-                     op.waves, op.wave_factor, op.provenance, op.extrapolated, op.algorithm);
+                     op.dtype, op.latency_ms, op.low_ms, op.high_ms, op.bound_ms, op.limiter,
+                     op.flops, op.traffic.l1, op.traffic.l2, op.traffic.dram, op.tile, op.waves,
+                     op.wave_factor, op.provenance, op.extrapolated, op.algorithm);
 }
 
 std::string to_csv(const Report& report) {
@@ -29,10 +29,10 @@ std::string compare_to_csv(std::span<const Report> reports) {
   for (const Report& report : reports) {
     const LatencyReport& latency = report.latency;
     const MemoryReport& memory = report.memory;
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.gpu_name),
-                        latency.total_ms, interval_csv(latency.low_ms, latency.high_ms),
-                        report.bound_total_ms, latency.forward_ms, latency.backward_ms,
-                        latency.optimizer_ms, memory.total_bytes,
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.gpu_name),
+                        latency.total_ms, latency.low_ms, latency.high_ms, report.bound_total_ms,
+                        latency.forward_ms, latency.backward_ms, latency.optimizer_ms,
+                        memory.total_bytes,
                         memory.capacity_bytes ? fmt::to_string(*memory.capacity_bytes) : "",
                         memory.fits ? fmt::to_string(*memory.fits) : "", latency.communication_ms);
   }

@@ -81,8 +81,8 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                              {"campaign", dataset.campaigns[sample.campaign]},
                              {"measured_ms", c.measured * 1e3},
                              {"predicted_ms", c.predicted * 1e3},
-                             {"low_ms", low_json(c.low * 1e3, c.high * 1e3)},
-                             {"high_ms", high_json(c.low * 1e3, c.high * 1e3)},
+                             {"low_ms", c.low * 1e3},
+                             {"high_ms", c.high * 1e3},
                              {"bound_ms", c.bound * 1e3},
                              {"error", c.error()},
                              {"extrapolated", c.extrapolated}});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 80 % interval of a prediction in every output. Baselines and bounds state none: their low and
-// high equal the time, and a reader is told so instead of an interval without width.
+// The 80 % interval of a prediction for people. Baselines and bounds state none: their low and high
+// equal the time, in JSON and CSV too, and a reader is told so instead of an interval without
+// width.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,19 +23,6 @@ inline bool states_interval(double low, double high) {
 inline std::string interval_text(double low, double high) {
   if (!states_interval(low, high)) return "no interval";
   return fmt::format("80 % interval {} to {}", format_ms(low), format_ms(high));
-}
-
-/// One end of the interval; null where none is stated.
-inline nlohmann::ordered_json low_json(double low, double high) {
-  return states_interval(low, high) ? nlohmann::ordered_json(low) : nlohmann::ordered_json();
-}
-inline nlohmann::ordered_json high_json(double low, double high) {
-  return states_interval(low, high) ? nlohmann::ordered_json(high) : nlohmann::ordered_json();
-}
-
-/// Two CSV fields, empty where none is stated.
-inline std::string interval_csv(double low, double high) {
-  return states_interval(low, high) ? fmt::format("{},{}", low, high) : ",";
 }
 
 /// A number, or null.

@@ -103,8 +103,8 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                              {"case", one.name},
                              {"measured_ms", one.measured_ms},
                              {"predicted_ms", one.predicted_ms},
-                             {"low_ms", low_json(one.low_ms, one.high_ms)},
-                             {"high_ms", high_json(one.low_ms, one.high_ms)},
+                             {"low_ms", one.low_ms},
+                             {"high_ms", one.high_ms},
                              {"bound_ms", one.bound_ms},
                              {"trivial_ms", number_or_null(one.trivial_ms)},
                              {"neusight_ms", number_or_null(one.neusight_ms)},
@@ -139,9 +139,10 @@ std::string labels_to_csv(const LabelEvaluation& evaluation) {
       "neusight_ms\n";
   const auto field = [](std::optional<double> ms) { return ms ? fmt::to_string(*ms) : ""; };
   for (const LabelCase& one : evaluation.cases) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(one.device), csv_field(one.name),
-                        one.measured_ms, one.predicted_ms, interval_csv(one.low_ms, one.high_ms),
-                        one.bound_ms, one.error(), field(one.trivial_ms), field(one.neusight_ms));
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_field(one.device), csv_field(one.name),
+                    one.measured_ms, one.predicted_ms, one.low_ms, one.high_ms, one.bound_ms,
+                    one.error(), field(one.trivial_ms), field(one.neusight_ms));
   }
   return text;
 }

@@ -34,8 +34,8 @@ TEST(KernelView, ABaselineStatesNoInterval) {
     return kernels_to_text(std::array{kernel}, {.color = false, .width = 100});
   };
   EXPECT_NE(text().find("(no interval; learned)"), std::string::npos) << text();
-  EXPECT_NE(kernels_to_json(std::array{kernel}).find("\"low_ms\": null"), std::string::npos);
-  EXPECT_NE(kernels_to_csv(std::array{kernel}).find(",5,,,"), std::string::npos);
+  EXPECT_EQ(kernels_to_json(std::array{kernel}).find("null"), std::string::npos);
+  EXPECT_NE(kernels_to_csv(std::array{kernel}).find(",5,5,5,"), std::string::npos);
   kernel.row.low_ms = 4, kernel.row.high_ms = 6;
   EXPECT_NE(text().find("(80 % interval 4.00 ms to 6.00 ms; learned)"), std::string::npos)
       << text();
