@@ -89,8 +89,8 @@ std::string legend() {
                        x, level.color, x + 17, level.name);
     x += 70;
   }
-  svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes loaded per launch; )"
-                     R"(convolutions as implicit GEMMs</text>)"
+  // Two short texts: the column of times begins where the plot ends.
+  svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes loaded per launch</text>)"
                      R"(<text x="{:.0f}" y="60" fill="#555555">time, bottleneck</text>)"
                      "\n",
                      x, kLeft + kPlot + 14);
@@ -116,6 +116,22 @@ std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
   return svg;
 }
 
+/// Which kernels the bytes and times of convolutions are of.
+std::string kernels_line(const TrafficReport& report) {
+  const auto counted_as = [&report](std::string_view algorithm) {
+    return std::any_of(report.layers.begin(), report.layers.end(),
+                       [&](const LayerTraffic& layer) { return layer.counted == algorithm; });
+  };
+  const bool gemms = counted_as("implicit_gemm");
+  const bool depthwise = counted_as("depthwise");
+  if (!gemms && !depthwise) return {};
+  return fmt::format(R"(<text x="16" y="44" fill="#555555">convolutions as {}{}{}</text>)"
+                     "\n",
+                     gemms ? "implicit GEMMs" : "",
+                     gemms && depthwise ? ", depthwise ones as " : "",
+                     depthwise ? "direct kernels" : "");
+}
+
 }  // namespace
 
 std::string traffic_to_svg(const TrafficReport& report) {
@@ -129,7 +145,7 @@ std::string traffic_to_svg(const TrafficReport& report) {
                                 "\n",
                                 markup_escaped(title));
   const ByteAxis axis = axis_of(report);
-  svg += legend();
+  svg += kernels_line(report) + legend();
   svg += grid(axis, height);
   double y = kTop;
   for (const LayerTraffic& layer : report.layers) {

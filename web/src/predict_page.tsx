@@ -78,7 +78,8 @@ export function PredictPage({ data }: { data: PageData & { kind: 'predict' } }) 
   const total = l.total_ms ?? 0;
   const facts: [string, string][] = [
     ['step', time(total)],
-    ['interval', `${time(l.low_ms)} to ${time(l.high_ms)}`],
+    // A bound or a baseline states none: both ends are the time.
+    ['interval', (l.low_ms ?? 0) < (l.high_ms ?? 0) ? `${time(l.low_ms)} to ${time(l.high_ms)}` : 'none'],
     ['bound', time(report.bound.total_ms)],
     ['work', si(report.flops, 'FLOP')],
     ['parameters', si(report.model.parameters, '')],

@@ -126,6 +126,17 @@ TEST(ScaleView, CsvHasLayersAndBalance) {
       << csv;
 }
 
+TEST(TrafficSvg, SaysWhichKernelsConvolutionsAre) {
+  TrafficReport report = one_layer();
+  EXPECT_EQ(traffic_to_svg(report).find("convolutions as"), std::string::npos);
+  report.layers.front().counted = "implicit_gemm";
+  EXPECT_NE(traffic_to_svg(report).find("convolutions as implicit GEMMs<"), std::string::npos);
+  report.layers.push_back(report.layers.front());
+  report.layers.back().counted = "depthwise";
+  EXPECT_NE(traffic_to_svg(report).find("implicit GEMMs, depthwise ones as direct kernels<"),
+            std::string::npos);
+}
+
 TEST(ValidationView, CellsAreNumbersInJson) {
   const auto json = nlohmann::json::parse(
       validation_to_json({.title = "t",
