@@ -18,8 +18,7 @@ constexpr std::array kStarts{Start{&TimeConstants::watt_28nm, 50},
                              Start{&TimeConstants::watt_16nm, 15},
                              Start{&TimeConstants::issue, 1.0},
                              Start{&TimeConstants::issue_wide, 0.1},
-                             Start{&TimeConstants::latency_floor, 100},
-                             Start{&TimeConstants::latency_miss, 500},
+                             Start{&TimeConstants::latency_miss, 1000},
                              Start{&TimeConstants::prologue, 500},
                              Start{&TimeConstants::epilogue, 5},
                              Start{&TimeConstants::fused_extra, 0.1},
@@ -33,7 +32,8 @@ constexpr std::array kStarts{Start{&TimeConstants::watt_28nm, 50},
                              Start{&TimeConstants::strided_epilogue, 100},
                              Start{&TimeConstants::filter_gradient, 1.0},
                              Start{&TimeConstants::filter_gradient_tap, 0.5},
-                             Start{&TimeConstants::filter_gradient_tile, 0.5}};
+                             Start{&TimeConstants::filter_gradient_tile, 0.5},
+                             Start{&TimeConstants::filter_gradient_output, 1}};
 
 }  // namespace
 

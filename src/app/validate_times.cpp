@@ -78,7 +78,7 @@ Predicted predict(ops::ConvShape conv, ops::ConvPass pass, const latency::TimeMa
 }
 
 struct DeepBenchErrors {
-  Error implicit, forward, data, filter, filter_choice;
+  Error implicit, forward, data, filter;
   std::int64_t dropped = 0;
   [[nodiscard]] double sum() const {
     return implicit.mean() + forward.mean() + data.mean() + filter.mean();
@@ -104,9 +104,7 @@ void add_row(const DeepBenchRow& row, double peak, const latency::TimeMachine& m
   }
   if (row.filter) {
     const Predicted t = predict(row.conv, ops::ConvPass::FilterGradient, machine);
-    const bool winograd = row.rate(*row.filter) > kImpossible * peak;
-    errors.filter.add((winograd ? t.chosen : t.implicit) + kDeepBenchCall, *row.filter);
-    errors.filter_choice.add(t.chosen + kDeepBenchCall, *row.filter);
+    errors.filter.add(t.chosen + kDeepBenchCall, *row.filter);
   }
 }
 
@@ -275,19 +273,17 @@ report::ValidationTable deepbench_table(const DeepBench& data, const Constants& 
                    "within 1.3",
                    "forward, all rows, choice",
                    "backward data",
-                   "backward filter",
-                   "backward filter, choice"};
+                   "backward filter"};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const DeepBenchErrors& e = errors[i];
     table.rows.push_back({data.gpus[i].name, e.implicit.text(), std::to_string(e.implicit.count),
                           std::to_string(e.dropped), e.implicit.inside_text(), e.forward.text(),
-                          e.data.text(), e.filter.text(), e.filter_choice.text()});
+                          e.data.text(), e.filter.text()});
   }
   table.notes = {
       "Left out: rows labelled implicit GEMM above 0.97 of the FP32 peak at boost clock.",
-      "Backward filter: no row names its algorithm; one above 0.97 of the peak ran Winograd, the",
-      "others an implicit GEMM. \"Choice\" takes the fastest. 15 us per call are added for the "
-      "host."};
+      "\"Choice\", backward data and backward filter take the model's fastest algorithm. 15 us per",
+      "call are added for the host."};
   return table;
 }
 

@@ -57,7 +57,8 @@ AnalyticalTime conv_time(const ops::KernelWork& work, const ops::ConvShape& conv
                  .algorithm = name_of(best.algorithm),
                  .plan = plan_of(best.time),
                  .traffic = traffic_of(work, best.read, best.written, gpu),
-                 .calibrated = machine.calibrated && conv.groups == 1},
+                 .calibrated = machine.calibrated && conv.groups == 1 &&
+                               best.algorithm != ConvAlgorithm::ExplicitGemm},
                 best.seconds(), machine);
 }
 

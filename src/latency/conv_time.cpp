@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "latency/gemm_time.h"
 
@@ -37,19 +38,36 @@ double skipped_rows(const ops::ConvShape& c) {
   return strided_gradient(c) ? real(c.stride_h) : 1.0;
 }
 
-/// The implicit GEMM with one tile on a machine, or a part of one.
+/// A layer as an implicit GEMM with one tile: what does not depend on the machine.
+struct ImplicitLayer {
+  const ops::ConvShape& conv;
+  Edges edges;
+  double element;  ///< bytes
+  ops::GemmShape gemm;
+  StreamTile tile;
+  traffic::ClosedConv forms;
+
+  ImplicitLayer(const ops::ConvShape& c, DType dtype, const TimeMachine& g, const Edges& e)
+      : conv(c),
+        edges(e),
+        element(element_of(dtype)),
+        gemm(traffic::gemm_of(c)),
+        tile(tile_of(g, e, element)),
+        forms(c, dtype, cta_tile(tile), g.access) {}
+};
+
+/// On a machine, or a part of one.
 struct ImplicitRun {
   StreamTime time;
   ReadBytes read;
 };
 
-ImplicitRun run_implicit(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
-                         const StreamTile& tile, double split, const StreamTuning& tuning) {
-  const double element = element_of(dtype);
-  const ops::GemmShape gemm = traffic::gemm_of(c);
+ImplicitRun run_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split,
+                         const StreamTuning& tuning) {
+  const ops::ConvShape& c = layer.conv;
   ImplicitRun out;
-  out.read = traffic::closed_conv(c, dtype, cut_of(tile, split), closed_machine(g, tile, element));
-  StreamWork work = stream_work(gemm, element);
+  out.read = layer.forms.on(closed_machine(g, layer.tile, layer.element));
+  StreamWork work = stream_work(layer.gemm, layer.element);
   work.split = split;
   const double taps = real(c.r * c.s);
   work.taps = c.pass == ops::ConvPass::FilterGradient ? std::sqrt(taps) : taps;
@@ -57,25 +75,23 @@ ImplicitRun run_implicit(const ops::ConvShape& c, DType dtype, const TimeMachine
   work.k /= skipped;
   work.l1 = out.read.l1 / skipped;
   work.l2 = out.read.l2 / skipped;
-  work.dram = out.read.dram + timed_output(output_bytes(gemm, element), split);
-  out.time = stream_time(g, work, tile, tuning);
+  work.dram = out.read.dram + timed_output(output_bytes(layer.gemm, layer.element), split);
+  out.time = stream_time(g, work, layer.tile, tuning);
   return out;
 }
 
-ConvCandidate implicit_with(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
-                            const Edges& edges, double split, const StreamTuning& tuning) {
-  const double element = element_of(dtype);
-  const StreamTile tile = tile_of(g, edges, element);
-  const ops::GemmShape gemm = traffic::gemm_of(c);
-  const ImplicitRun run = fastest_part(g, [&](const TimeMachine& part) {
-    return run_implicit(c, dtype, part, tile, split, tuning);
-  });
+ConvCandidate implicit_with(const ImplicitLayer& layer, const TimeMachine& g, double split,
+                            const StreamTuning& tuning) {
+  const ImplicitRun run = fastest_part(
+      g, [&](const TimeMachine& part) { return run_implicit(layer, part, split, tuning); });
   ConvCandidate out;
   out.time = run.time;
-  const double output = output_bytes(gemm, element);
+  const double output = output_bytes(layer.gemm, layer.element);
   out.read = with_partial_sums(run.read, output, split);
   out.written = output + traffic::partial_sums(output, split);
-  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch) / skipped_rows(c);
+  const ops::GemmShape& gemm = layer.gemm;
+  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch) /
+              skipped_rows(layer.conv);
   return out;
 }
 
@@ -90,39 +106,57 @@ double pass_factor(const ops::ConvShape& c, const TimeConstants& fitted) {
   return 1.0;
 }
 
-/// Shared-memory loads per multiply-add grow with 1/m + 1/n.
-double tile_extra(const ops::ConvShape& c, const Edges& edges, const TimeConstants& fitted) {
+/// Shared-memory loads per multiply-add grow with 1/m + 1/n. Their clocks are those of an SM
+/// whatever its lanes, so the extra is stated for 128.
+double tile_extra(const ops::ConvShape& c, const Edges& edges, const TimeMachine& g) {
   if (c.pass != ops::ConvPass::FilterGradient) return 0;
-  return fitted.filter_gradient_tile * (64 / edges[0] + 64 / edges[1] - 1);
+  return g.constants.filter_gradient_tile * (64 / edges[0] + 64 / edges[1] - 1) * g.lanes / 128;
+}
+
+/// Seconds in which all SMs add up the parts of a filter gradient, which libraries cut along k.
+double reduction_time(const ops::ConvShape& c, const TimeMachine& g) {
+  if (c.pass != ops::ConvPass::FilterGradient) return 0;
+  const double outputs = real(c.k * (c.c / c.groups) * c.r * c.s);
+  return g.constants.filter_gradient_output * outputs / (g.sms * g.clock.base());
+}
+
+ConvCandidate cut_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split) {
+  const ops::ConvShape& conv = layer.conv;
+  const double factor = pass_factor(conv, g.constants);
+  StreamTuning tuning = stream_tuning(g, tile_extra(conv, layer.edges, g));
+  if (strided_gradient(conv)) tuning.epilogue += g.constants.strided_epilogue;
+  ConvCandidate out = implicit_with(layer, g, split, tuning);
+  out.time.sm *= factor;
+  out.time.dram *= factor;
+  out.time.sm += reduction_time(conv, g);
+  return out;
+}
+
+std::span<const Edges> tiles_of(const ops::ConvShape& c) {
+  if (strided_gradient(c)) return kStridedTiles;
+  if (c.pass == ops::ConvPass::FilterGradient) return kFilterGradientTiles;
+  return kImplicitTiles;
 }
 
 ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  const double most_parts = c.pass == ops::ConvPass::FilterGradient ? kMaxSplit : 1;
   ConvCandidate best;
   double least = std::numeric_limits<double>::infinity();
-  const auto consider = [&](const Edges& edges, double split) {
-    const ConvCandidate candidate = implicit_candidate(c, dtype, g, {edges[0], edges[1], split});
-    if (candidate.seconds() < least) {
+  for (const Edges& edges : tiles_of(c)) {
+    const ImplicitLayer layer(c, dtype, g, edges);
+    for (double split = 1; split <= most_parts; split *= 2) {
+      const ConvCandidate candidate = cut_implicit(layer, g, split);
+      if (candidate.seconds() >= least) continue;
       least = candidate.seconds();
       best = candidate;
     }
-  };
-  if (strided_gradient(c)) {
-    for (const Edges& edges : kStridedTiles) consider(edges, 1);
-    return best;
-  }
-  if (c.pass != ops::ConvPass::FilterGradient) {
-    for (const Edges& edges : kImplicitTiles) consider(edges, 1);
-    return best;
-  }
-  for (double split = 1; split <= kMaxSplit; split *= 2) {
-    for (const Edges& edges : kFilterGradientTiles) consider(edges, split);
   }
   return best;
 }
 
 ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
   ConvCandidate out =
-      implicit_with(c, dtype, g, {32, 32}, 1,
+      implicit_with({c, dtype, g, {32, 32}}, g, 1,
                     {.extra = g.constants.small_tile_extra, .prologue = 600, .epilogue = 0});
   out.algorithm = ConvAlgorithm::ImplicitSmallTile;
   out.time.sm += out.time.dram;  // too few loads in flight to overlap
@@ -402,14 +436,7 @@ double narrowest_tile(const ops::ConvShape& conv) {
 
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
                                  const ImplicitCut& cut) {
-  const Edges edges{cut.tile_m, cut.tile_n};
-  const double factor = pass_factor(conv, g.constants);
-  StreamTuning tuning = stream_tuning(g, tile_extra(conv, edges, g.constants));
-  if (strided_gradient(conv)) tuning.epilogue += g.constants.strided_epilogue;
-  ConvCandidate out = implicit_with(conv, dtype, g, edges, cut.split, tuning);
-  out.time.sm *= factor;
-  out.time.dram *= factor;
-  return out;
+  return cut_implicit({conv, dtype, g, {cut.tile_m, cut.tile_n}}, g, cut.split);
 }
 
 std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
@@ -430,10 +457,10 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
   if (winograd_applies(c, dtype, g)) {
     const Plane plane = plane_of(c);
     if (!filter_gradient) out.push_back(winograd_fused(g, plane));
-    if (!filter_gradient || options.winograd_filter_gradient) {
+    if (!filter_gradient || g.winograd_filter_gradient) {
       out.push_back(winograd_nonfused(g, plane, filter_gradient));
     }
-    if (c.pass == ops::ConvPass::Forward) out.push_back(fft(g, plane));
+    if (!filter_gradient) out.push_back(fft(g, plane));
   }
   std::sort(out.begin(), out.end(), [](const ConvCandidate& a, const ConvCandidate& b) {
     return a.seconds() < b.seconds();

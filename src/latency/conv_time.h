@@ -17,7 +17,9 @@
 //   depthwise            one thread per output, where every filter has one input channel; counted
 //                        in instructions, not fitted: no measured rows have groups
 //
-// Winograd and FFT: FP32, 3x3, stride 1, no dilation, one group. Constants are fitted on DeepBench
+// Winograd and FFT: FP32, 3x3, stride 1, no dilation, one group. The measured libraries take FFT
+// neither for filter gradients nor for 5x5 layers, and ship explicit GEMMs for forward passes only.
+// Constants are fitted on DeepBench
 // (cuDNN 5 to 7) and NeuSight (cuDNN 8); FFT and small tiles are rough (about 80 and 330 rows).
 #pragma once
 
@@ -42,7 +44,6 @@ std::string_view name_of(ConvAlgorithm algorithm);
 
 struct ConvTimeOptions {
   bool implicit_gemm_only = false;
-  bool winograd_filter_gradient = true;  ///< cuDNN 6 and later
 };
 
 struct ConvCandidate {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "tile/occupancy.h"
@@ -81,7 +82,7 @@ Bottleneck label_of(const SmClocks& clocks, const Streams& s) {
 }  // namespace
 
 double batch_size(double active) {
-  return std::exp2(std::floor(std::log2(active)));
+  return static_cast<double>(std::bit_floor(static_cast<std::uint64_t>(active)));
 }
 
 traffic::CtaTile cta_tile(const StreamTile& tile) {

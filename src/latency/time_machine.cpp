@@ -32,13 +32,17 @@ std::optional<double> process_nanometres(const hardware::GpuSpec& gpu) {
 double needed_watt_per_teraflop(double nanometres, const TimeConstants& constants) {
   if (nanometres >= 20) return constants.watt_28nm;
   if (nanometres >= 12) return constants.watt_16nm;
-  if (nanometres >= 7) return 8;
-  return 4;
+  if (nanometres >= 7) return 7.4;
+  return 2.8;
 }
 
 /// One scheduler that must feed 32 lanes every clock has no slot left for shared-memory loads.
 bool wide_scheduler(const hardware::GpuSpec& gpu) {
   return gpu.vendor == hardware::Vendor::Nvidia && (gpu.sm.fp32_lanes >= 128 || gpu.isa == "6.0");
+}
+
+bool maxwell(const hardware::GpuSpec& gpu) {
+  return gpu.vendor == hardware::Vendor::Nvidia && gpu.isa.starts_with("5.");
 }
 
 bool at_least_volta(const hardware::GpuSpec& gpu) {
@@ -51,10 +55,14 @@ bool at_least_volta(const hardware::GpuSpec& gpu) {
 double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants) {
   const auto process = process_nanometres(gpu);
   if (!gpu.power_watt || !process) return 1.0;
+  // Of boost: the base clock, and the geometric middle of both.
+  const double base = gpu.clock.base ? *gpu.clock.base / gpu.clock.boost : 1.0;
+  const double middle = std::sqrt(base);
   const double teraflops = 2.0 * static_cast<double>(gpu.sm.count) *
-                           static_cast<double>(gpu.sm.fp32_lanes) * gpu.clock.boost.base() / 1e12;
+                           static_cast<double>(gpu.sm.fp32_lanes) * middle *
+                           gpu.clock.boost.base() / 1e12;
   const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process, constants);
-  return std::min(1.0, std::pow(share, kPowerExponent));
+  return std::min(1.0, middle * std::pow(share, kPowerExponent));
 }
 
 TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
@@ -98,6 +106,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
     m.dram_bandwidth = dram->value;
   }
   m.one_winograd_shape = at_least_volta(gpu);
+  m.winograd_filter_gradient = !maxwell(gpu);
   m.calibrated =
       !m.tensor && compute == DType::Fp32 && gpu.vendor == hardware::Vendor::Nvidia &&
       (gpu.isa.starts_with("5.") || gpu.isa.starts_with("6.") || gpu.isa.starts_with("7."));

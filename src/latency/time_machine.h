@@ -4,13 +4,16 @@
 // multiplies. Rates are those of the data sheet (or of measured ceilings) at the clock that the
 // board's power sustains:
 //
-//   clock = boost * min(1, (W per TFLOP/s of the board / W per TFLOP/s that the process
-//   needs)^0.63)
+//   clock = min(boost, middle * (W per TFLOP/s of the board at `middle` / W per TFLOP/s that the
+//                                process needs)^0.63),    middle = sqrt(base * boost)
 //
-// with 54 W (28 nm), 15 W (16 and 12 nm), 8 W (8 and 7 nm) and 4 W (5 nm and below). The first two
-// are fitted on M40, TITAN X, P4 and T4; the others follow published clocks of A40 and L40 and are
-// an extrapolation. A GPU whose file states no power or process keeps its boost clock. Measured
-// ceilings are what was sustained: no power is taken from them again.
+// with 49 W (28 nm), 13.5 W (16 and 12 nm), 7.4 W (8 and 7 nm) and 2.8 W (5 nm and below). The
+// first two are fitted on M40, TITAN X, P4 and T4; the others follow published clocks of A40 and
+// L40 and are an extrapolation. Base and boost are both a vendor's choice, the one cautious (T4),
+// the other hopeful (M40, which is 6 % slower than TITAN X, the same chip with less boost): their
+// middle predicts left-out boards better than either. A GPU whose file states no power or process
+// keeps its boost clock, one without base clock has boost as its middle. Measured ceilings are what
+// was sustained: no power is taken from them again.
 #pragma once
 
 #include <optional>
@@ -26,24 +29,25 @@ namespace rooftile::latency {
 /// The fitted constants of the time model, one set for all GPUs. `rooftile traffic --validate FILE
 /// --leave-one-gpu-out` fits them anew without each GPU of a file.
 struct TimeConstants {
-  double watt_28nm = 54, watt_16nm = 15;   ///< per TFLOP/s; 16 and 12 nm are alike
-  double issue = 1.004;                    ///< clocks per clock of pure multiply-adds
-  double issue_wide = 0.15;                ///< more where a scheduler must feed 32 lanes
-  double latency_floor = 50;               ///< clocks per iteration when loads hit L1
-  double latency_miss = 950;               ///< more when all of them miss
-  double prologue = 1000, epilogue = 2.5;  ///< clocks per CTA; per CTA and 128 outputs
-  double fused_extra = 0.134;              ///< F(2x2,3x3): input transform in the main loop
-  double fused_cta = 4700;                 ///< clocks: its output transform, per CTA
-  double nonfused_extra = 0.075;           ///< batched GEMM of F(4x4,3x3)
-  double nonfused_launch = 28e-6;          ///< seconds, three transform kernels
-  double l2_residency = 0.34;              ///< of L2 keeps an intermediate for the next kernel
-  double small_tile_extra = 0.9;           ///< 32x32 tiles: bound by shared memory
-  double direct_efficiency = 0.175;        ///< of peak, dgrad with few channels
-  double gradient = 1.01;                  ///< dgrad over forward
-  double strided_epilogue = 120;           ///< clocks per 128 outputs: its scattered stores
-  double filter_gradient = 0.93;           ///< wgrad over forward
-  double filter_gradient_tap = 0.62;       ///< more with few taps
-  double filter_gradient_tile = 0.39;      ///< extra of small tiles: shared-memory loads
+  double watt_28nm = 49, watt_16nm = 13.5;  ///< per TFLOP/s; 16 and 12 nm are alike
+  double issue = 1.0;                       ///< clocks per clock of pure multiply-adds
+  double issue_wide = 0.18;                 ///< more where a scheduler must feed 32 lanes
+  double latency_floor = 80;                ///< clocks per iteration when loads hit L1; not fitted
+  double latency_miss = 935;                ///< more when all of them miss
+  double prologue = 890, epilogue = 3.2;    ///< clocks per CTA; per CTA and 128 outputs
+  double fused_extra = 0.156;               ///< F(2x2,3x3): input transform in the main loop
+  double fused_cta = 5150;                  ///< clocks: its output transform, per CTA
+  double nonfused_extra = 0.135;            ///< batched GEMM of F(4x4,3x3)
+  double nonfused_launch = 30e-6;           ///< seconds, three transform kernels
+  double l2_residency = 0.23;               ///< of L2 keeps an intermediate for the next kernel
+  double small_tile_extra = 2.0;            ///< 32x32 tiles: bound by shared memory
+  double direct_efficiency = 0.17;          ///< of peak, dgrad with few channels
+  double gradient = 1.0;                    ///< dgrad over forward
+  double strided_epilogue = 120;            ///< clocks per 128 outputs: its scattered stores
+  double filter_gradient = 0.916;           ///< wgrad over forward
+  double filter_gradient_tap = 0.395;       ///< more with few taps
+  double filter_gradient_tile = 0.585;      ///< extra of small tiles: shared-memory loads
+  double filter_gradient_output = 3.5;      ///< clocks of an SM per output: adding up its parts
 };
 
 /// Launch of a kernel within a stream of kernels, where none was measured.
@@ -69,6 +73,8 @@ struct TimeMachine {
   BytesPerSecond dram_bandwidth;               ///< pins
   Seconds launch = kLaunch;                    ///< of a kernel within a stream of kernels
   bool one_winograd_shape = false;  ///< Volta and later ship one fused Winograd tile shape
+  /// Maxwell's measured libraries take Winograd for hardly any filter gradient (3 layers of 28).
+  bool winograd_filter_gradient = true;
   TimeConstants constants;
   bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on
 };

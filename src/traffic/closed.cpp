@@ -16,15 +16,9 @@ double real(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-/// Bytes of the two operands at one level, all groups together.
-struct Operands {
-  double a = 0, b = 0;
-  [[nodiscard]] double sum() const { return a + b; }
-};
-
 /// Each level at least the compulsory bytes and at most the level above.
-ReadBytes ordered(const Operands& compulsory, const Operands& l1, const Operands& l2,
-                  const Operands& dram) {
+ReadBytes ordered(const OperandBytes& compulsory, const OperandBytes& l1, const OperandBytes& l2,
+                  const OperandBytes& dram) {
   ReadBytes out;
   out.least = compulsory.sum();
   const auto add = [&out](double least, double first, double second, double third) {
@@ -87,16 +81,16 @@ struct Cut {
 
 /// Co-resident CTAs are `sms` apart in the grid: those in the same column load the same B, and the
 /// first one brings it into L1.
-double column_sharing(const Cut& cut, const ClosedMachine& machine) {
+double column_sharing(std::int64_t rows, const ClosedMachine& machine) {
   const double active = real(machine.concurrent) / real(machine.sms);
-  return std::clamp(real(cut.rows) / real(machine.sms), 1.0, std::max(1.0, active));
+  return std::clamp(real(rows) / real(machine.sms), 1.0, std::max(1.0, active));
 }
 
 /// They load the same A where their distance in the grid is a multiple of a column's height.
-double row_sharing(const Cut& cut, const ClosedMachine& machine) {
-  if (cut.rows != 1 && machine.sms % cut.rows != 0) return 1.0;
+double row_sharing(std::int64_t rows, std::int64_t columns, const ClosedMachine& machine) {
+  if (rows != 1 && machine.sms % rows != 0) return 1.0;
   const double active = real(machine.concurrent) / real(machine.sms);
-  const double per_sm = real(cut.rows) * real(cut.columns) / real(machine.sms);
+  const double per_sm = real(rows) * real(columns) / real(machine.sms);
   return std::clamp(per_sm, 1.0, std::max(1.0, active));
 }
 
@@ -123,12 +117,15 @@ double gradient_filter_inefficiency(const ops::ConvShape& c, const Cut& cut) {
   return segments * std::min(apart, together) * sector / (depth * rows);
 }
 
-ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
-                                 const ClosedMachine& machine) {
+/// Bytes at three levels, before CTAs share any.
+struct Forms {
+  OperandBytes least, l1, unique;
+};
+
+Forms filter_gradient_forms(const ops::ConvShape& c, const Cut& cut) {
   const double taps = real(c.r * c.s);
   const double input = touched_input(c, cut.bytes);
   const double gradient = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
-  const Operands least{.a = gradient, .b = input};
   // B: a warp request is lanes / depth taps of `depth` pixels; taps of one filter row overlap.
   const double depth = real(cut.tile.k);
   const double taps_per_warp = std::max(1.0, cut.lanes / depth);
@@ -140,19 +137,47 @@ ReadBytes closed_filter_gradient(const ops::ConvShape& c, const Cut& cut,
   const double inside = inside_fraction({c.p(), c.r, c.stride_h, c.dilation_h, c.pad_h, c.h}) *
                         inside_fraction({c.q(), c.s, c.stride_w, c.dilation_w, c.pad_w, c.w});
   const double b_factor = sectors * real(cut.sector) / (depth * taps_per_warp) * inside;
-  const Operands l1{.a = cut.a_loads() * row_inefficiency(c.p() * c.q(), cut.tile.k, cut.sector),
-                    .b = cut.b_loads() * b_factor};
   // L1 keeps the image rows of a tile's channels while k walks over them.
   const double channels =
       std::min(real(c.c / c.groups), (real(cut.tile.n) - 1) / taps + 1) * real(cut.columns);
-  const double b_unique = channels / real(c.c / c.groups) * input * real(cut.rows);
-  const Operands l2{.a = cut.a_loads() / row_sharing(cut, machine),
-                    .b = std::min(b_unique / column_sharing(cut, machine), l1.b)};
-  const GemmPasses passes = column_passes(
-      cut.rows, cut.columns, {.a = gradient / cut.batch(), .b = input / cut.batch()}, machine);
-  ReadBytes out = ordered(least, l1, l2, {.a = gradient * passes.a, .b = input * passes.b});
-  out.flushed = passes.b > 1;
-  return out;
+  return {.least = {.a = gradient, .b = input},
+          .l1 = {.a = cut.a_loads() * row_inefficiency(c.p() * c.q(), cut.tile.k, cut.sector),
+                 .b = cut.b_loads() * b_factor},
+          .unique = {.a = cut.a_loads(),
+                     .b = channels / real(c.c / c.groups) * input * real(cut.rows)}};
+}
+
+Forms data_forms(const ops::ConvShape& conv, const Cut& cut) {
+  const bool gradient = conv.pass == ops::ConvPass::DataGradient;
+  const bool strided_gradient = gradient && (conv.stride_h > 1 || conv.stride_w > 1);
+  const ops::ConvShape c = gradient && !strided_gradient ? mirrored(conv) : conv;
+  double inefficiency = 0;
+  double unique = 0;
+  double image = 0;
+  if (strided_gradient) {
+    const double sw = real(c.stride_w);
+    const double per_warp =
+        (cut.lanes / sw - 1) / real(cut.sector) + 1 + (cut.lanes - 1) / real(c.w) / 2;
+    inefficiency = per_warp * real(cut.sector) / cut.lanes / real(c.stride_h);
+    unique = strided_gradient_unique(c, cut.tile, real(cut.sector - 1));
+    image = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
+  } else {
+    inefficiency = input_inefficiency(c, cut.sector, static_cast<std::int64_t>(cut.lanes));
+    unique = unique_input(c, cut.tile, cut.sector);
+    // A gradient counts whole: padding beyond the filter leaves rows of it unread, which no
+    // kernel bothers to skip.
+    image = gradient ? real(c.n * c.c * c.h * c.w) * cut.bytes : touched_input(c, cut.bytes);
+  }
+  const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
+  const double pitch_factor = gradient ? gradient_filter_inefficiency(conv, cut)
+                                       : row_inefficiency(cut.gemm.k, cut.tile.k, cut.sector);
+  const double ctas = real(cut.rows) * real(cut.columns) * cut.batch();
+  // The last, partial tile of m loads only the rows it has.
+  const double filled = real(cut.gemm.m) / real(cut.rows * cut.tile.m);
+  return {
+      .least = {.a = image, .b = filters},
+      .l1 = {.a = cut.a_loads() * inefficiency, .b = cut.b_loads() * pitch_factor},
+      .unique = {.a = unique * cut.iterations() * ctas * filled * cut.bytes, .b = cut.b_loads()}};
 }
 
 }  // namespace
@@ -175,48 +200,32 @@ GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandByte
   return passes;
 }
 
-ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& how,
-                      const ClosedMachine& machine) {
-  const Cut cut(gemm_of(conv), how.tile, dtype, machine.access);
-  if (conv.pass == ops::ConvPass::FilterGradient) {
-    return closed_filter_gradient(conv, cut, machine);
-  }
-  const bool gradient = conv.pass == ops::ConvPass::DataGradient;
-  const bool strided_gradient = gradient && (conv.stride_h > 1 || conv.stride_w > 1);
-  const ops::ConvShape c = gradient && !strided_gradient ? mirrored(conv) : conv;
-  double inefficiency = 0;
-  double unique = 0;
-  double image = 0;
-  if (strided_gradient) {
-    const double sw = real(c.stride_w);
-    const double per_warp =
-        (cut.lanes / sw - 1) / real(cut.sector) + 1 + (cut.lanes - 1) / real(c.w) / 2;
-    inefficiency = per_warp * real(cut.sector) / cut.lanes / real(c.stride_h);
-    unique = strided_gradient_unique(c, cut.tile, real(cut.sector - 1));
-    image = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
-  } else {
-    inefficiency = input_inefficiency(c, cut.sector, machine.access.lanes);
-    unique = unique_input(c, cut.tile, cut.sector);
-    // A gradient counts whole: padding beyond the filter leaves rows of it unread, which no
-    // kernel bothers to skip.
-    image = gradient ? real(c.n * c.c * c.h * c.w) * cut.bytes : touched_input(c, cut.bytes);
-  }
-  const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
-  const double pitch_factor = gradient ? gradient_filter_inefficiency(conv, cut)
-                                       : row_inefficiency(cut.gemm.k, cut.tile.k, cut.sector);
-  const double ctas = real(cut.rows) * real(cut.columns) * cut.batch();
-  // The last, partial tile of m loads only the rows it has.
-  const double filled = real(cut.gemm.m) / real(cut.rows * cut.tile.m);
-  const Operands l1{.a = cut.a_loads() * inefficiency, .b = cut.b_loads() * pitch_factor};
-  const Operands l2{
-      .a = unique * cut.iterations() * ctas * filled * cut.bytes / row_sharing(cut, machine),
-      .b = cut.b_loads() / column_sharing(cut, machine)};
-  const GemmPasses passes = column_passes(
-      cut.rows, cut.columns, {.a = image / cut.batch(), .b = filters / cut.batch()}, machine);
-  ReadBytes out =
-      ordered({.a = image, .b = filters}, l1, l2, {.a = image * passes.a, .b = filters * passes.b});
+ClosedConv::ClosedConv(const ops::ConvShape& conv, DType dtype, const CtaTile& tile,
+                       const Access& access) {
+  const Cut cut(gemm_of(conv), tile, dtype, access);
+  const bool filter_gradient = conv.pass == ops::ConvPass::FilterGradient;
+  const Forms forms = filter_gradient ? filter_gradient_forms(conv, cut) : data_forms(conv, cut);
+  rows_ = cut.rows;
+  columns_ = cut.columns;
+  batch_ = cut.batch();
+  least_ = forms.least;
+  l1_ = forms.l1;
+  unique_ = forms.unique;
+}
+
+ReadBytes ClosedConv::on(const ClosedMachine& machine) const {
+  const OperandBytes l2{.a = unique_.a / row_sharing(rows_, columns_, machine),
+                        .b = unique_.b / column_sharing(rows_, machine)};
+  const GemmPasses passes =
+      column_passes(rows_, columns_, {.a = least_.a / batch_, .b = least_.b / batch_}, machine);
+  ReadBytes out = ordered(least_, l1_, l2, {.a = least_.a * passes.a, .b = least_.b * passes.b});
   out.flushed = passes.b > 1;
   return out;
+}
+
+ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& how,
+                      const ClosedMachine& machine) {
+  return ClosedConv(conv, dtype, how.tile, machine.access).on(machine);
 }
 
 ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& how,
@@ -224,10 +233,10 @@ ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& 
   const Cut cut(gemm, how.tile, dtype, machine.access);
   const double a = real(gemm.m) * real(gemm.k) * cut.batch() * cut.bytes;
   const double b = real(gemm.n) * real(gemm.k) * cut.batch() * cut.bytes;
-  const Operands l1{.a = cut.a_loads() * row_inefficiency(gemm.k, cut.tile.k, cut.sector),
-                    .b = cut.b_loads()};
-  const Operands l2{.a = cut.a_loads(), .b = cut.b_loads() / column_sharing(cut, machine)};
-  Operands dram{.a = a, .b = b};
+  const OperandBytes l1{.a = cut.a_loads() * row_inefficiency(gemm.k, cut.tile.k, cut.sector),
+                        .b = cut.b_loads()};
+  const OperandBytes l2{.a = cut.a_loads(), .b = cut.b_loads() / column_sharing(cut.rows, machine)};
+  OperandBytes dram{.a = a, .b = b};
   if ((a + b) / cut.batch() > machine.l2_bytes) {
     // Libraries choose the raster that reads least: columns, rows, or a square patch per wave.
     const double concurrent = real(machine.concurrent);
@@ -235,10 +244,10 @@ ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& 
     const double edge = std::sqrt(concurrent);
     const double wide = std::clamp(edge, 1.0, real(cut.columns));
     const double high = std::clamp(concurrent / wide, 1.0, real(cut.rows));
-    const Operands column{.a = a * std::min(real(cut.columns), waves), .b = b};
-    const Operands row{.a = a, .b = b * std::min(real(cut.rows), waves)};
-    const Operands patch{.a = a * std::ceil(real(cut.columns) / wide),
-                         .b = b * std::ceil(real(cut.rows) / high)};
+    const OperandBytes column{.a = a * std::min(real(cut.columns), waves), .b = b};
+    const OperandBytes row{.a = a, .b = b * std::min(real(cut.rows), waves)};
+    const OperandBytes patch{.a = a * std::ceil(real(cut.columns) / wide),
+                             .b = b * std::ceil(real(cut.rows) / high)};
     dram = patch;
     if (column.sum() < dram.sum()) dram = column;
     if (row.sum() < dram.sum()) dram = row;

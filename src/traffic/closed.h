@@ -45,6 +45,26 @@ struct ClosedCut {
 /// in all.
 double partial_sums(double output, double split);
 
+struct OperandBytes {
+  double a = 0, b = 0;
+  [[nodiscard]] double sum() const { return a + b; }
+};
+
+/// The closed forms of a convolution with one tile: what does not depend on the machine is computed
+/// once, as a study asks for the bytes on thousands of machines.
+class ClosedConv {
+ public:
+  ClosedConv(const ops::ConvShape& conv, DType dtype, const CtaTile& tile, const Access& access);
+  [[nodiscard]] ReadBytes on(const ClosedMachine& machine) const;
+
+ private:
+  std::int64_t rows_, columns_;  ///< of tiles
+  double batch_;
+  OperandBytes least_;   ///< every operand once
+  OperandBytes l1_;      ///< what the SMs request
+  OperandBytes unique_;  ///< what the CTAs need, each for itself
+};
+
 ReadBytes closed_conv(const ops::ConvShape& conv, DType dtype, const ClosedCut& cut,
                       const ClosedMachine& machine);
 ReadBytes closed_gemm(const ops::GemmShape& gemm, DType dtype, const ClosedCut& cut,
@@ -59,9 +79,6 @@ ReadBytes closed_attention(const ops::KernelWork& work, const ops::AttentionShap
 /// DRAM reads of a tiled GEMM whose operands are read `a` and `b` bytes at least.
 struct GemmPasses {
   double a = 1, b = 1;  ///< times each operand is read
-};
-struct OperandBytes {
-  double a = 0, b = 0;
 };
 GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandBytes bytes,
                          const ClosedMachine& machine);

@@ -54,7 +54,7 @@ TEST(ConvTime, NeuSight) {
   for (const auto& row : table.rows) {
     EXPECT_LT(percent(table, row[0], "drift removed"), 15.0) << row[0];
     EXPECT_LT(percent(table, row[0], "drift removed, choice"), 15.0) << row[0];
-    EXPECT_LT(percent(table, row[0], "flat 280 us, choice"), 27.0) << row[0];
+    EXPECT_LT(percent(table, row[0], "flat 280 us, choice"), 25.0) << row[0];
   }
 }
 

@@ -249,8 +249,9 @@ class LearnedPredictor final : public Predictor {
       if (estimate.time > estimate.bound) estimate.limiter = limiter_of(form->analysis->bottleneck);
     }
     estimate.provenance = Provenance::Learned;
-    estimate.extrapolated =
-        own == nullptr || form->nearest_class || outside(job.work, machine.gpu, weights_);
+    estimate.extrapolated = own == nullptr || form->nearest_class ||
+                            (form->analysis && !form->analysis->calibrated) ||
+                            outside(job.work, machine.gpu, weights_);
     return estimate;
   }
   [[nodiscard]] std::string_view do_name() const override { return weights_.name; }

@@ -40,6 +40,11 @@ TimeMachine round_machine() {
   m.l2_size = Bytes::from_base(4 << 20);
   m.shared_bandwidth = kSharedBandwidth;
   m.dram_bandwidth = BytesPerSecond::from_base(1e12);
+  m.constants.issue = 1;
+  m.constants.latency_floor = 50, m.constants.latency_miss = 950;
+  m.constants.prologue = 1000, m.constants.epilogue = 2.5;
+  m.constants.filter_gradient = 1, m.constants.filter_gradient_tap = 0;
+  m.constants.filter_gradient_tile = 0.5, m.constants.filter_gradient_output = 3;
   return m;
 }
 
@@ -135,8 +140,48 @@ TEST(TimeMachine, MeasuredCeilingsCount) {
 
 TEST(TimeMachine, ClockFollowsThePower) {
   EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu, {}), 1.0, 1e-12);
-  // 70 W / 8.141 TFLOP/s = 8.6 W per TFLOP/s of the 15 W needed: (0.573)^0.63 = 0.704.
-  EXPECT_NEAR(sustained_clock_fraction(machine_of("t4").gpu, {}), 0.704, 0.002);
+  // Base is 585 of 1590 MHz, the middle 0.6066 of boost: 70 W / (0.6066 * 8.141 TFLOP/s) = 14.18 W
+  // per TFLOP/s of the 16 W needed; 0.6066 * (0.886)^0.63 = 0.562.
+  TimeConstants constants;
+  constants.watt_16nm = 16;
+  hardware::GpuSpec t4 = machine_of("t4").gpu;
+  EXPECT_NEAR(sustained_clock_fraction(t4, constants), 0.562, 0.001);
+  // Without a base clock the middle is boost: (8.6 / 16)^0.63 = 0.676.
+  t4.clock.base.reset();
+  EXPECT_NEAR(sustained_clock_fraction(t4, constants), 0.676, 0.001);
+}
+
+// 1x1, one tile of 64 x 64 and one iteration. Small tiles load more from shared memory, in clocks
+// of an SM: with twice the lanes the multiply-adds take half the time and the loads as long. The
+// outputs are added up at 3 clocks of an SM each.
+TEST(ConvCandidates, FilterGradientsLoadAndAddUp) {
+  const ops::ConvShape conv{
+      .n = 1, .c = 64, .h = 4, .w = 2, .k = 64, .pass = ops::ConvPass::FilterGradient};
+  const auto clocks = [&](const TimeMachine& m) {
+    return implicit_candidate(conv, DType::Fp32, m, {64, 64, 1}).time.sm * 1e9;
+  };
+  const TimeMachine narrow = round_machine();
+  TimeMachine wide = narrow;
+  wide.lanes = 128;
+  const double multiply = 64.0 * 64 * 8 / 64;     // clocks
+  const double load = 0.5 * 64.0 * 64 * 8 / 128;  // 64 / 64 + 64 / 64 - 1 = 1
+  const double rest = 50 + 950 + 1000 + 2.5 * 32 + 3.0 * 64 * 64 / 10;
+  EXPECT_NEAR(clocks(narrow), multiply + load + rest, 1e-6);
+  EXPECT_NEAR(clocks(wide), multiply / 2 + load + rest, 1e-6);
+}
+
+// What the measured libraries of Maxwell do.
+TEST(ConvCandidates, MaxwellTakesNoWinogradForFilterGradients) {
+  ops::ConvShape conv = layer_3x3();
+  conv.pass = ops::ConvPass::FilterGradient;
+  const auto winograd = [&](std::string_view gpu) {
+    const auto all = conv_candidates(conv, DType::Fp32, fp32(gpu), {});
+    return std::any_of(all.begin(), all.end(), [](const ConvCandidate& c) {
+      return c.algorithm == ConvAlgorithm::WinogradNonfused;
+    });
+  };
+  EXPECT_FALSE(winograd("m40"));
+  EXPECT_TRUE(winograd("titan-xp"));
 }
 
 TEST(TimeMachine, MissingFieldsAreNamed) {
