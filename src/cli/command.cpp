@@ -107,6 +107,12 @@ Status emit(const Output& output, const std::string& text) {
   return {};
 }
 
+Status emit_bare(const Output& output, const std::string& text,
+                 const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
+  return emit(output, text);
+}
+
 Terminal terminal() {
   Terminal result;
   result.is_terminal = ::isatty(STDOUT_FILENO) != 0;

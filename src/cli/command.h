@@ -40,6 +40,10 @@ std::string format_of(const Output& output);
 /// Writes the finished text to output.file (atomically) or to stdout.
 Status emit(const Output& output, const std::string& text);
 
+/// The same for a format that has no place for warnings (tables, pictures): they go to stderr.
+Status emit_bare(const Output& output, const std::string& text,
+                 const std::vector<std::string>& warnings);
+
 /// Colour and width of the terminal that stdout is, if it is one.
 struct Terminal {
   bool is_terminal = false;

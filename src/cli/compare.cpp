@@ -41,7 +41,15 @@ Status run_compare(const CompareOptions& options, const Context& context) {
   ROOFTILE_TRY(const std::vector<Report> reports, app::compare(options.request, gpus, catalog));
   if (options.output.format == "json")
     return emit(options.output, report::compare_to_json(reports));
-  if (options.output.format == "csv") return emit(options.output, report::compare_to_csv(reports));
+  if (options.output.format == "csv") {
+    std::vector<std::string> warnings;
+    for (const Report& report : reports) {
+      for (const std::string& warning : report.warnings) {
+        warnings.push_back(fmt::format("{}: {}", report.gpu_name, warning));
+      }
+    }
+    return emit_bare(options.output, report::compare_to_csv(reports), warnings);
+  }
   const Terminal screen = terminal();
   return emit(options.output, report::compare_to_text(
                                   reports, {.color = screen.color && options.output.file.empty(),

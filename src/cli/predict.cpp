@@ -26,8 +26,8 @@ Status run_predict(const PredictOptions& options, const Context& context) {
   const Output& output = options.output;
   const std::string format = format_of(output);
   if (format == "json") return emit(output, report::to_json(report));
-  if (format == "csv") return emit(output, report::to_csv(report));
-  if (format == "trace") return emit(output, report::to_chrome_trace(report));
+  if (format == "csv") return emit_bare(output, report::to_csv(report), report.warnings);
+  if (format == "trace") return emit_bare(output, report::to_chrome_trace(report), report.warnings);
   if (format == "html") {
     ROOFTILE_TRY(const roofline::Chart chart, app::predicted_chart(report, catalog));
     return emit(output, report::predict_to_html(report, chart));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rooftile roofline EXPORT...: measured kernels under the roofs of their machine.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "app/roofline.h"
@@ -32,15 +34,21 @@ Status run_roofline(RooflineOptions options, const Context& context) {
   const Output& output = options.output;
   const std::string format = format_of(output);
   if (format == "json") return emit(output, report::roofline_to_json(chart));
-  if (format == "csv") return emit(output, report::roofline_to_csv(chart));
+  std::vector<std::string> warnings;
+  for (const profile::Warning& w : chart.warnings) {
+    warnings.push_back(fmt::format("{}: {}", w.name, w.message));
+  }
+  if (format == "csv") return emit_bare(output, report::roofline_to_csv(chart), warnings);
   if (format == "html") {
     return emit(output, report::roofline_to_html(chart, options.time_based
                                                             ? report::ChartView::TimeBased
                                                             : report::ChartView::Hierarchical));
   }
   if (format == "svg") {
-    return emit(output, options.time_based ? report::roofline_times_to_svg(chart)
-                                           : report::roofline_to_svg(chart));
+    return emit_bare(
+        output,
+        options.time_based ? report::roofline_times_to_svg(chart) : report::roofline_to_svg(chart),
+        warnings);
   }
   const Terminal screen = terminal();
   const report::TextOptions text{

@@ -28,7 +28,9 @@ Status run_scale(ScaleOptions& options, bool one_layer, const Context& context) 
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto report, app::scale(options.request, catalog));
   if (options.output.format == "json") return emit(options.output, report::scale_to_json(report));
-  if (options.output.format == "csv") return emit(options.output, report::scale_to_csv(report));
+  if (options.output.format == "csv") {
+    return emit_bare(options.output, report::scale_to_csv(report), report.warnings);
+  }
   const Terminal screen = terminal();
   return emit(options.output,
               report::scale_to_text(report, {.color = screen.color && options.output.file.empty(),

@@ -44,9 +44,13 @@ Status run_traffic(TrafficOptions& options, bool one_layer, const Context& conte
   ROOFTILE_TRY(const auto report,
                app::traffic(options.request, catalog, progress_bar("simulating")));
   const std::string format = format_of(options.output);
-  if (format == "svg") return emit(options.output, report::traffic_to_svg(report));
+  if (format == "svg") {
+    return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);
+  }
   if (format == "json") return emit(options.output, report::traffic_to_json(report));
-  if (format == "csv") return emit(options.output, report::traffic_to_csv(report));
+  if (format == "csv") {
+    return emit_bare(options.output, report::traffic_to_csv(report), report.warnings);
+  }
   const Terminal screen = terminal();
   return emit(options.output,
               report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),
