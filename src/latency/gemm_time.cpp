@@ -64,11 +64,51 @@ double output_bytes(const ops::GemmShape& gemm, double element) {
   return real(gemm.m) * real(gemm.n) * real(gemm.batch) * element;
 }
 
+namespace {
+
+bool is_vector_product(const ops::GemmShape& gemm) {
+  return std::min(gemm.m, gemm.n) == 1;
+}
+
+/// Every element of the matrix is loaded once and multiplied once: the slowest level's time.
+GemmCandidate vector_product(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g) {
+  constexpr double kInstructions = 2;  // per element: a multiply-add, and its share of a load
+  constexpr double kOutputs = 128, kResident = 8;  // of a CTA; CTAs of an SM
+  const double element = element_of(dtype);
+  const double k = real(gemm.k) * real(gemm.batch);
+  const double bytes = (real(gemm.m) + real(gemm.n)) * k * element;
+  const double clocks = g.sms * g.clock.base();
+  GemmCandidate out;
+  out.read = {.l1 = bytes, .l2 = bytes, .dram = bytes, .least = bytes};
+  out.written = output_bytes(gemm, element);
+  out.time.compute = real(gemm.m) * real(gemm.n) * k / (clocks * g.vector_lanes);
+  out.time.sm = kInstructions * out.time.compute;
+  const auto bind = [&out](Bottleneck level, double seconds) {
+    if (seconds <= out.time.sm) return;
+    out.time.sm = seconds;
+    out.time.bottleneck = level;
+  };
+  if (g.l1_bandwidth) bind(Bottleneck::L1, bytes / (clocks * g.l1_bandwidth->base()));
+  if (g.l2_bandwidth) bind(Bottleneck::L2, bytes / g.l2_bandwidth->base());
+  out.time.dram = (bytes + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  if (out.time.dram >= out.time.sm) out.time.bottleneck = Bottleneck::Dram;
+  out.time.tile = {.m = gemm.m == 1 ? 1 : kOutputs, .n = gemm.m == 1 ? kOutputs : 1, .k = 1};
+  out.time.ctas = std::ceil(real(std::max(gemm.m, gemm.n)) / kOutputs) * real(gemm.batch);
+  out.time.concurrent = g.sms * kResident;
+  return out;
+}
+
+}  // namespace
+
 GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g) {
   const double element = element_of(dtype);
   const double output = output_bytes(gemm, element);
   GemmCandidate best;
   double least = std::numeric_limits<double>::infinity();
+  if (is_vector_product(gemm)) {
+    best = vector_product(gemm, dtype, g);
+    least = best.time.total();
+  }
   for (double split = 1; split <= kMaxSplit; split *= 2) {
     double fewest = std::numeric_limits<double>::infinity();
     for (const Edges& edges : kGemmTiles) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Time of a plain GEMM from the streams (stream_time.h): the fastest of a library's tiles, with
-// split-K where the grid is small; and what it shares with the implicit GEMM of a convolution: the
+// split-K where the grid is small, or a kernel that streams the matrix where the other operand is a
+// vector; and what it shares with the implicit GEMM of a convolution: the
 // conversion to the closed forms' types, and the search for the part of a machine that a kernel
 // should use. CTAs that run at the same time compete for L2: with fewer of them a kernel may read
 // less, so one that is bound by L2, or whose operands flush each other, tries fewer SMs and fewer
@@ -37,7 +38,7 @@ struct GemmCut {
 };
 GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
                        const GemmCut& cut);
-/// The fastest tile and split of a plain GEMM.
+/// The fastest tile and split of a plain GEMM, or the kernel of a matrix and a vector.
 GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
 
 inline double real(std::int64_t value) {

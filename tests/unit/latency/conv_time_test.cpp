@@ -237,6 +237,21 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
   EXPECT_EQ(l1.front().time.bottleneck, Bottleneck::L1);
 }
 
+// A product with a vector streams its matrix, whichever operand the vector is.
+TEST(GemmCandidate, AVectorTimesAMatrixIsBoundByDram) {
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  const double seconds =
+      4.0 * (4096.0 * 9216 + 9216 + 4096) / (kDramFraction * v100.dram_bandwidth.base());
+  for (const ops::GemmShape& gemm : {ops::GemmShape{.m = 1, .n = 4096, .k = 9216},
+                                     ops::GemmShape{.m = 4096, .n = 1, .k = 9216}}) {
+    const GemmCandidate product = gemm_candidate(gemm, DType::Fp32, v100);
+    EXPECT_EQ(product.time.bottleneck, Bottleneck::Dram);
+    EXPECT_DOUBLE_EQ(product.time.dram, seconds);
+    EXPECT_LT(product.time.total(), 1.2 * seconds);
+    EXPECT_DOUBLE_EQ(product.read.dram, product.read.least);
+  }
+}
+
 // A 1x1 layer of one image is the GEMM of 49 rows, also in time; so is its data gradient.
 TEST(ConvCandidates, SmallPointwiseLayersArePlainGemms) {
   const TimeMachine v100 = fp32("v100-pcie-32gb");
