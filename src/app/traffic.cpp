@@ -157,15 +157,19 @@ report::LevelBytes levels(const traffic::OperandTraffic& a, const traffic::Opera
       .l1 = a.l1 + b.l1 + partial, .l2 = a.l2 + b.l2 + partial, .dram = a.dram + b.dram + partial};
 }
 
-/// Counts the problem's reads with the sampled model, and with the simulator where asked.
-Status count_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMachine& machine,
-                   const Study& study, report::LayerTraffic& layer) {
-  if (study.choices.model == Model::Exact) {
-    const traffic::ReadTraffic t = traffic::sampled_traffic(problem, machine);
-    layer.read = levels(t.a, t.b, t.partial_sums);
-    layer.compulsory_read = t.compulsory_a + t.compulsory_b;
-    layer.dram_written = t.dram_written;
-  }
+/// Counts the problem's reads with the sampled model; returns them without partial sums.
+traffic::ReadBytes count_reads(const traffic::ImplicitGemm& problem,
+                               const traffic::CacheMachine& machine, report::LayerTraffic& layer) {
+  const traffic::ReadTraffic t = traffic::sampled_traffic(problem, machine);
+  layer.read = levels(t.a, t.b, t.partial_sums);
+  layer.compulsory_read = t.compulsory_a + t.compulsory_b;
+  layer.dram_written = t.dram_written;
+  return {.l1 = t.a.l1 + t.b.l1, .l2 = t.a.l2 + t.b.l2, .dram = t.a.dram + t.b.dram};
+}
+
+/// Counts them with the simulator where asked.
+Status simulate_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMachine& machine,
+                      const Study& study, report::LayerTraffic& layer) {
   if (!study.choices.simulate) return {};
   constexpr double kMostAccesses = 5e10;  // about an hour
   if (traffic::estimated_accesses(problem) > kMostAccesses) {
@@ -219,6 +223,13 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
   layer.dram_written = kernel.written;
   layer.compulsory_read = work.read.base();
   if (depthwise) return {};
+  const latency::ImplicitCut how{kernel.time.tile.m, kernel.time.tile.n, kernel.time.split};
+  const auto problem = traffic::make_conv_problem(conv, work.dtype, cut);
+  const auto machine = caches(g, kernel.time.tile, element, study.choices.order);
+  if (study.choices.model == Model::Exact) {
+    const traffic::ReadBytes read = count_reads(problem, machine, layer);
+    set_time(layer, latency::implicit_time(conv, work.dtype, g, how, read), g.launch);
+  }
   if (study.choices.model == Model::Paper) {
     if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
       return unsupported(layer.name, "the paper's forms are for FP32 forward layers without groups",
@@ -231,9 +242,12 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
     const traffic::PaperTraffic t = traffic::paper_traffic(conv, cut.tile);
     layer.read = {.l1 = t.l1, .l2 = t.l2, .dram = t.dram_read};
     layer.dram_written = t.dram_written;
+    // Outside of their range the forms may be negative, which no time follows from.
+    const auto sane = [](double bytes) { return std::max(0.0, bytes); };
+    const traffic::ReadBytes read{.l1 = sane(t.l1), .l2 = sane(t.l2), .dram = sane(t.dram_read)};
+    set_time(layer, latency::implicit_time(conv, work.dtype, g, how, read), g.launch);
   }
-  return count_reads(traffic::make_conv_problem(conv, work.dtype, cut),
-                     caches(g, kernel.time.tile, element, study.choices.order), study, layer);
+  return simulate_reads(problem, machine, study, layer);
 }
 
 Status fill_gemm(const ops::KernelWork& work, const ops::GemmShape& gemm,
@@ -243,10 +257,17 @@ Status fill_gemm(const ops::KernelWork& work, const ops::GemmShape& gemm,
   layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
   layer.dram_written = kernel.written;
   layer.compulsory_read = work.read.base();
+  if (kernel.vector) return {};
   const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
-  const traffic::CutOptions cut = cut_of(kernel.time, g);
-  return count_reads(traffic::make_gemm_problem(gemm, work.dtype, cut),
-                     caches(g, kernel.time.tile, element, study.choices.order), study, layer);
+  const auto problem = traffic::make_gemm_problem(gemm, work.dtype, cut_of(kernel.time, g));
+  const auto machine = caches(g, kernel.time.tile, element, study.choices.order);
+  if (study.choices.model == Model::Exact) {
+    const latency::GemmCut how{
+        .tile = kernel.time.tile, .split = kernel.time.split, .extra = g.constants.nonfused_extra};
+    const traffic::ReadBytes read = count_reads(problem, machine, layer);
+    set_time(layer, latency::time_gemm(gemm, work.dtype, g, how, read), g.launch);
+  }
+  return simulate_reads(problem, machine, study, layer);
 }
 
 void fill_vector(const ops::KernelWork& work, const latency::TimeMachine& g, const Study& study,

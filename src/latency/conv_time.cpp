@@ -62,22 +62,25 @@ struct ImplicitRun {
   ReadBytes read;
 };
 
-ImplicitRun run_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split,
-                         const StreamTuning& tuning) {
+/// The time with the given bytes read of the operands.
+StreamTime time_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split,
+                         const StreamTuning& tuning, const ReadBytes& read) {
   const ops::ConvShape& c = layer.conv;
-  ImplicitRun out;
-  out.read = layer.forms.on(closed_machine(g, layer.tile, layer.element));
   StreamWork work = stream_work(layer.gemm, layer.element);
   work.split = split;
   const double taps = real(c.r * c.s);
   work.taps = c.pass == ops::ConvPass::FilterGradient ? std::sqrt(taps) : taps;
-  const double skipped = skipped_rows(c);
-  work.k /= skipped;
-  work.l1 = out.read.l1 / skipped;
-  work.l2 = out.read.l2 / skipped;
-  work.dram = out.read.dram + timed_output(output_bytes(layer.gemm, layer.element), split);
-  out.time = stream_time(g, work, layer.tile, tuning);
-  return out;
+  work.k /= skipped_rows(c);
+  work.l1 = read.l1;
+  work.l2 = read.l2;
+  work.dram = read.dram + timed_output(output_bytes(layer.gemm, layer.element), split);
+  return stream_time(g, work, layer.tile, tuning);
+}
+
+ImplicitRun run_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split,
+                         const StreamTuning& tuning) {
+  const ReadBytes read = layer.forms.on(closed_machine(g, layer.tile, layer.element));
+  return {.time = time_implicit(layer, g, split, tuning, read), .read = read};
 }
 
 ConvCandidate implicit_with(const ImplicitLayer& layer, const TimeMachine& g, double split,
@@ -95,7 +98,6 @@ ConvCandidate implicit_with(const ImplicitLayer& layer, const TimeMachine& g, do
   return out;
 }
 
-/// What the gradients' kernels take longer than the streams say.
 double pass_factor(const ops::ConvShape& c, const TimeConstants& fitted) {
   switch (c.pass) {
     case ops::ConvPass::Forward: return 1.0;
@@ -120,15 +122,25 @@ double reduction_time(const ops::ConvShape& c, const TimeMachine& g) {
   return g.constants.filter_gradient_output * outputs / (g.sms * g.clock.base());
 }
 
-ConvCandidate cut_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split) {
-  const ops::ConvShape& conv = layer.conv;
+StreamTuning tuning_of(const ImplicitLayer& layer, const TimeMachine& g) {
+  StreamTuning tuning = stream_tuning(g, tile_extra(layer.conv, layer.edges, g));
+  if (strided_gradient(layer.conv)) tuning.epilogue += g.constants.strided_epilogue;
+  return tuning;
+}
+
+/// What the gradients' kernels take longer than the streams say.
+void lengthen(const ops::ConvShape& conv, const TimeMachine& g, StreamTime& time) {
   const double factor = pass_factor(conv, g.constants);
-  StreamTuning tuning = stream_tuning(g, tile_extra(conv, layer.edges, g));
-  if (strided_gradient(conv)) tuning.epilogue += g.constants.strided_epilogue;
-  ConvCandidate out = implicit_with(layer, g, split, tuning);
-  out.time.sm *= factor;
-  out.time.dram *= factor;
-  out.time.sm += reduction_time(conv, g);
+  time.dram *= factor;
+  time.sm *= factor;
+  const double reduction = reduction_time(conv, g);
+  if (reduction > std::max(time.sm, time.dram)) time.bottleneck = Bottleneck::Compute;
+  time.sm += reduction;
+}
+
+ConvCandidate cut_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split) {
+  ConvCandidate out = implicit_with(layer, g, split, tuning_of(layer, g));
+  lengthen(layer.conv, g, out.time);
   return out;
 }
 
@@ -437,6 +449,14 @@ double narrowest_tile(const ops::ConvShape& conv) {
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
                                  const ImplicitCut& cut) {
   return cut_implicit({conv, dtype, g, {cut.tile_m, cut.tile_n}}, g, cut.split);
+}
+
+StreamTime implicit_time(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
+                         const ImplicitCut& cut, const ReadBytes& read) {
+  const ImplicitLayer layer(conv, dtype, g, {cut.tile_m, cut.tile_n});
+  StreamTime time = time_implicit(layer, g, cut.split, tuning_of(layer, g), read);
+  lengthen(conv, g, time);
+  return time;
 }
 
 std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,

@@ -71,4 +71,9 @@ struct ImplicitCut {
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype,
                                  const TimeMachine& machine, const ImplicitCut& cut);
 
+/// Its time with bytes that were counted instead of the closed forms'; `read` is of the operands,
+/// without the partial sums of split-K.
+StreamTime implicit_time(const ops::ConvShape& conv, DType dtype, const TimeMachine& machine,
+                         const ImplicitCut& cut, const traffic::ReadBytes& read);
+
 }  // namespace rooftile::latency

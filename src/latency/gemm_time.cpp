@@ -9,18 +9,23 @@ using traffic::ReadBytes;
 
 GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g,
                        const GemmCut& cut) {
-  const double element = element_of(dtype);
   GemmCandidate out;
   out.read = traffic::closed_gemm(gemm, dtype, cut_of(cut.tile, cut.split),
-                                  closed_machine(g, cut.tile, element));
+                                  closed_machine(g, cut.tile, element_of(dtype)));
+  out.time = time_gemm(gemm, dtype, g, cut, out.read);
+  return out;
+}
+
+StreamTime time_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g,
+                     const GemmCut& cut, const ReadBytes& read) {
+  const double element = element_of(dtype);
   StreamWork work = stream_work(gemm, element);
   work.taps = cut.taps;
   work.split = cut.split;
-  work.l1 = out.read.l1;
-  work.l2 = out.read.l2;
-  work.dram = out.read.dram + timed_output(output_bytes(gemm, element), cut.split);
-  out.time = stream_time(g, work, cut.tile, stream_tuning(g, cut.extra));
-  return out;
+  work.l1 = read.l1;
+  work.l2 = read.l2;
+  work.dram = read.dram + timed_output(output_bytes(gemm, element), cut.split);
+  return stream_time(g, work, cut.tile, stream_tuning(g, cut.extra));
 }
 
 double element_of(DType dtype) {
@@ -79,6 +84,7 @@ GemmCandidate vector_product(const ops::GemmShape& gemm, DType dtype, const Time
   const double bytes = (real(gemm.m) + real(gemm.n)) * k * element;
   const double clocks = g.sms * g.clock.base();
   GemmCandidate out;
+  out.vector = true;
   out.read = {.l1 = bytes, .l2 = bytes, .dram = bytes, .least = bytes};
   out.written = output_bytes(gemm, element);
   out.time.compute = real(gemm.m) * real(gemm.n) * k / (clocks * g.vector_lanes);

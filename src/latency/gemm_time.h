@@ -28,6 +28,7 @@ struct GemmCandidate {
   StreamTime time = {};
   traffic::ReadBytes read = {};
   double written = 0;
+  bool vector = false;  ///< the kernel of a matrix and a vector, which has no tiles
 };
 /// A GEMM with one tile.
 struct GemmCut {
@@ -38,6 +39,9 @@ struct GemmCut {
 };
 GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
                        const GemmCut& cut);
+/// Its time with bytes that were counted instead of the closed forms'; without partial sums.
+StreamTime time_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
+                     const GemmCut& cut, const traffic::ReadBytes& read);
 /// The fastest tile and split of a plain GEMM, or the kernel of a matrix and a vector.
 GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
 

@@ -7,10 +7,14 @@
 #include "core/integer.h"
 #include "ops/touched_rows.h"
 #include "traffic/conv_forms.h"
+#include "traffic/reuse_stack.h"
 
 namespace rooftile::traffic {
 
 namespace {
+
+constexpr std::int64_t kL2Ways = 16;
+constexpr double kFlushed = 1.005;  // passes from which on fewer CTAs in flight may read less
 
 double real(std::int64_t value) {
   return static_cast<double>(value);
@@ -33,9 +37,14 @@ ReadBytes ordered(const OperandBytes& compulsory, const OperandBytes& l1, const 
   return out;
 }
 
-/// Bytes of the input rows that a forward pass or a filter gradient reads.
-double touched_input(const ops::ConvShape& c, double bytes) {
-  return real(c.n * c.c * c.w) * real(ops::touched_rows(c)) * bytes;
+/// Bytes of the input rows that a forward pass or a filter gradient reads, in whole units of
+/// `unit` bytes: rows that the stride skips share sectors, and lines, with rows that it does not.
+double touched_input(const ops::ConvShape& c, double bytes, double unit) {
+  const double rows = real(ops::touched_rows(c));
+  const double plane = real(c.h * c.w) * bytes;
+  const double touched = rows * real(c.w) * bytes;
+  const double runs = std::min(rows, real(c.h) - rows + 1);  // between rows that are skipped
+  return real(c.n * c.c) * std::min(plane, touched + (touched < plane ? runs * (unit - bytes) : 0));
 }
 
 /// A data gradient with stride 1 is a forward convolution of the output's gradient.
@@ -59,6 +68,7 @@ struct Cut {
   std::int64_t sector;         ///< elements
   double lanes;                ///< of a request
   double bytes;                ///< of an element
+  double line_bytes;
 
   Cut(const ops::GemmShape& g, const CtaTile& t, DType dtype, const Access& access)
       : gemm(g),
@@ -67,7 +77,9 @@ struct Cut {
         columns(ceil_div(g.n, t.n)),
         sector(access.sector_bytes / element_bytes(dtype)),
         lanes(real(access.lanes)),
-        bytes(real(element_bytes(dtype))) {}
+        bytes(real(element_bytes(dtype))),
+        line_bytes(real(access.line_bytes)) {}
+  [[nodiscard]] double sector_bytes() const { return real(sector) * bytes; }
   [[nodiscard]] double batch() const { return real(gemm.batch); }
   [[nodiscard]] double iterations() const { return real(ceil_div(gemm.k, tile.k)); }
   /// Bytes that all CTAs load of A (and B), each element of a tile once.
@@ -119,12 +131,12 @@ double gradient_filter_inefficiency(const ops::ConvShape& c, const Cut& cut) {
 
 /// Bytes at three levels, before CTAs share any.
 struct Forms {
-  OperandBytes least, l1, unique;
+  OperandBytes least, once, lines, l1, unique;
 };
 
 Forms filter_gradient_forms(const ops::ConvShape& c, const Cut& cut) {
   const double taps = real(c.r * c.s);
-  const double input = touched_input(c, cut.bytes);
+  const double input = touched_input(c, cut.bytes, cut.bytes);
   const double gradient = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
   // B: a warp request is lanes / depth taps of `depth` pixels; taps of one filter row overlap.
   const double depth = real(cut.tile.k);
@@ -141,6 +153,8 @@ Forms filter_gradient_forms(const ops::ConvShape& c, const Cut& cut) {
   const double channels =
       std::min(real(c.c / c.groups), (real(cut.tile.n) - 1) / taps + 1) * real(cut.columns);
   return {.least = {.a = gradient, .b = input},
+          .once = {.a = gradient, .b = touched_input(c, cut.bytes, cut.sector_bytes())},
+          .lines = {.a = gradient, .b = touched_input(c, cut.bytes, cut.line_bytes)},
           .l1 = {.a = cut.a_loads() * row_inefficiency(c.p() * c.q(), cut.tile.k, cut.sector),
                  .b = cut.b_loads() * b_factor},
           .unique = {.a = cut.a_loads(),
@@ -154,19 +168,26 @@ Forms data_forms(const ops::ConvShape& conv, const Cut& cut) {
   double inefficiency = 0;
   double unique = 0;
   double image = 0;
+  double sectors = 0;
+  double lines = 0;
   if (strided_gradient) {
     const double sw = real(c.stride_w);
     const double per_warp =
         (cut.lanes / sw - 1) / real(cut.sector) + 1 + (cut.lanes - 1) / real(c.w) / 2;
     inefficiency = per_warp * real(cut.sector) / cut.lanes / real(c.stride_h);
     unique = strided_gradient_unique(c, cut.tile, real(cut.sector - 1));
-    image = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
+    image = sectors = lines = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
   } else {
     inefficiency = input_inefficiency(c, cut.sector, static_cast<std::int64_t>(cut.lanes));
     unique = unique_input(c, cut.tile, cut.sector);
     // A gradient counts whole: padding beyond the filter leaves rows of it unread, which no
     // kernel bothers to skip.
-    image = gradient ? real(c.n * c.c * c.h * c.w) * cut.bytes : touched_input(c, cut.bytes);
+    const auto read = [&](double unit) {
+      return gradient ? real(c.n * c.c * c.h * c.w) * cut.bytes : touched_input(c, cut.bytes, unit);
+    };
+    image = read(cut.bytes);
+    sectors = read(cut.sector_bytes());
+    lines = read(cut.line_bytes);
   }
   const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
   const double pitch_factor = gradient ? gradient_filter_inefficiency(conv, cut)
@@ -176,6 +197,8 @@ Forms data_forms(const ops::ConvShape& conv, const Cut& cut) {
   const double filled = real(cut.gemm.m) / real(cut.rows * cut.tile.m);
   return {
       .least = {.a = image, .b = filters},
+      .once = {.a = sectors, .b = filters},
+      .lines = {.a = lines, .b = filters},
       .l1 = {.a = cut.a_loads() * inefficiency, .b = cut.b_loads() * pitch_factor},
       .unique = {.a = unique * cut.iterations() * ctas * filled * cut.bytes, .b = cut.b_loads()}};
 }
@@ -186,17 +209,22 @@ double partial_sums(double output, double split) {
   return split > 1 ? output * split : 0;
 }
 
-// IFmap passes: once when it fits into L2, else once per column of CTAs, unless so few waves run
-// that several columns share a pass. Filters: once, unless the rows of a wave flush them out.
+// IFmap passes: once when it stays in L2 beside a column of filters, else once per column of CTAs,
+// unless so few waves run that several columns share a pass. Filters: once, unless the rows of a
+// wave flush them out. What is read again is absent with the probability of its reuse distance.
 GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandBytes bytes,
                          const ClosedMachine& machine) {
   const double concurrent = real(machine.concurrent);
   const double waves = real(tiles_m) * real(tiles_n) / concurrent;
   GemmPasses passes;
-  if (bytes.a > machine.l2_bytes) passes.a = std::min(real(tiles_n), std::max(1.0, waves));
-  const double wave_bytes =
-      bytes.a * std::min(1.0, concurrent / real(tiles_m)) + bytes.b / real(tiles_n);
-  if (wave_bytes > machine.l2_bytes) passes.b = std::ceil(real(tiles_m) / concurrent);
+  const double column = bytes.b / real(tiles_n);
+  const double wave = bytes.a * std::min(1.0, concurrent / real(tiles_m));
+  const auto again = [&](double times, double distance) {
+    if (times <= 1) return 1.0;
+    return 1 + (times - 1) * absent_after(distance, machine.l2_bytes, kL2Ways);
+  };
+  passes.a = again(std::min(real(tiles_n), waves), bytes.a + column);
+  passes.b = again(std::ceil(real(tiles_m) / concurrent), wave + column);
   return passes;
 }
 
@@ -208,7 +236,13 @@ ClosedConv::ClosedConv(const ops::ConvShape& conv, DType dtype, const CtaTile& t
   rows_ = cut.rows;
   columns_ = cut.columns;
   batch_ = cut.batch();
-  least_ = forms.least;
+  // Whole sectors are an estimate: no more than the SMs request, no less than what they need.
+  const auto sectors = [](double least, double once, double requested) {
+    return std::clamp(once, least, std::max(least, requested));
+  };
+  once_ = {.a = sectors(forms.least.a, forms.once.a, forms.l1.a),
+           .b = sectors(forms.least.b, forms.once.b, forms.l1.b)};
+  lines_ = forms.lines;
   l1_ = forms.l1;
   unique_ = forms.unique;
 }
@@ -217,9 +251,9 @@ ReadBytes ClosedConv::on(const ClosedMachine& machine) const {
   const OperandBytes l2{.a = unique_.a / row_sharing(rows_, columns_, machine),
                         .b = unique_.b / column_sharing(rows_, machine)};
   const GemmPasses passes =
-      column_passes(rows_, columns_, {.a = least_.a / batch_, .b = least_.b / batch_}, machine);
-  ReadBytes out = ordered(least_, l1_, l2, {.a = least_.a * passes.a, .b = least_.b * passes.b});
-  out.flushed = passes.b > 1;
+      column_passes(rows_, columns_, {.a = lines_.a / batch_, .b = lines_.b / batch_}, machine);
+  ReadBytes out = ordered(once_, l1_, l2, {.a = once_.a * passes.a, .b = once_.b * passes.b});
+  out.flushed = passes.b > kFlushed;
   return out;
 }
 

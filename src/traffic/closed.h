@@ -60,7 +60,8 @@ class ClosedConv {
  private:
   std::int64_t rows_, columns_;  ///< of tiles
   double batch_;
-  OperandBytes least_;   ///< every operand once
+  OperandBytes once_;    ///< every operand once, in whole sectors
+  OperandBytes lines_;   ///< in whole lines, which is what they occupy
   OperandBytes l1_;      ///< what the SMs request
   OperandBytes unique_;  ///< what the CTAs need, each for itself
 };

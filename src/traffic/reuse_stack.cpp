@@ -30,6 +30,11 @@ std::uint64_t mixed(std::uint64_t key) {
 
 }  // namespace
 
+double absent_after(double distance, double capacity, std::int64_t ways) {
+  if (distance >= kTableEnd * capacity) return 1;
+  return gamma_below(ways, distance / capacity * static_cast<double>(ways));
+}
+
 ReuseStack::ReuseStack(double capacity, std::int64_t ways, std::int64_t steps)
     : capacity_(capacity), tree_(static_cast<std::size_t>(steps + 1)), slots_(1U << 12U) {
   for (double d = 0; d <= kTableEnd; d += 1 / kPerCapacity) {

@@ -15,6 +15,9 @@
 
 namespace rooftile::traffic {
 
+/// That probability.
+double absent_after(double distance, double capacity, std::int64_t ways);
+
 class ReuseStack {
  public:
   ReuseStack(double capacity, std::int64_t ways, std::int64_t steps);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 namespace rooftile::app {
 namespace {
@@ -50,6 +51,56 @@ TEST(Traffic, TilesThatCannotLaunchAreRefused) {
       << report.error().message;
   request.tile = "256x128";
   EXPECT_TRUE(traffic(request, Catalog::embedded(), {}));
+}
+
+// A time that follows from the bytes of its row demands no more than a level has, whichever model
+// counted them. A strided 1x1 layer that just misses the L2, a filter gradient that is read many
+// times, and a strided data gradient.
+TEST(Traffic, NoLevelDeliversMoreThanItHas) {
+  using ops::ConvPass;
+  const std::array layers{
+      ops::ConvShape{
+          .n = 256, .c = 1024, .h = 14, .w = 14, .k = 2048, .stride_h = 2, .stride_w = 2},
+      ops::ConvShape{.n = 16,
+                     .c = 1024,
+                     .h = 112,
+                     .w = 300,
+                     .k = 128,
+                     .r = 11,
+                     .stride_h = 2,
+                     .stride_w = 2,
+                     .pad_h = 5,
+                     .groups = 2,
+                     .pass = ConvPass::FilterGradient},
+      ops::ConvShape{.n = 64,
+                     .c = 512,
+                     .h = 14,
+                     .w = 14,
+                     .k = 512,
+                     .r = 5,
+                     .s = 3,
+                     .stride_h = 8,
+                     .stride_w = 8,
+                     .pad_w = 1,
+                     .pass = ConvPass::DataGradient}};
+  for (const ops::ConvShape& conv : layers) {
+    for (const char* gpu : {"l40s", "a40", "mi300x", "mi100"}) {
+      for (const char* model : {"exact", "closed"}) {
+        TrafficRequest request = layer_3x3(gpu);
+        request.conv = conv;
+        request.step.dtype = "fp16";
+        request.traffic_model = model;
+        const auto report = traffic(request, Catalog::embedded(), {});
+        ASSERT_TRUE(report) << to_string(report.error());
+        const report::LayerTraffic& layer = report->layers.front();
+        const double seconds = layer.latency_ms / 1e3;
+        constexpr double kAll = 1.0001;
+        EXPECT_LE(layer.read.dram + layer.dram_written, kAll * seconds * report->dram_ceiling);
+        EXPECT_LE(layer.read.l1, kAll * seconds * report->l1_ceiling.value_or(1e18));
+        EXPECT_LE(layer.read.l2, kAll * seconds * report->l2_ceiling.value_or(1e18));
+      }
+    }
+  }
 }
 
 // Strided data gradients have no tile below 64: the row is the implicit GEMM of its own table.
