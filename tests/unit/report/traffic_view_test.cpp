@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/scale_view.h"
 #include "report/validation_view.h"
 
 namespace rooftile::report {
@@ -95,35 +94,6 @@ TEST(TrafficView, CsvHasReuseDemandAndFractions) {
   TrafficReport unknown = one_layer();
   unknown.l1_ceiling.reset();
   EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5,,,\n"), std::string::npos);
-}
-
-TEST(ScaleView, CsvHasLayersAndBalance) {
-  ScaleStep step;
-  step.name = "net, batch 1";
-  step.variants.push_back({});
-  step.variants.front().factors = {{"dram_bw", 2}};
-  step.balance = {{.resource = "sms", .factor = 4, .speedup = 1.5}};
-  step.layers = {{.name = "conv",
-                  .shape = "1x1",
-                  .count = 3,
-                  .base_ms = 2,
-                  .time_ms = 1,
-                  .base_bottleneck = "dram",
-                  .bottleneck = "compute",
-                  .base_algorithm = "fft",
-                  .algorithm = "winograd_fused",
-                  .balance = {{.resource = "lanes", .factor = 8, .speedup = 3}}}};
-  step.balanced.emplace_back(20, std::nullopt);
-  const std::string csv = scale_to_csv({.gpu_name = "chip", .steps = {step}, .warnings = {}});
-  EXPECT_NE(csv.find("\"net, batch 1\",,dram_bw "
-                     "x2,1,2,,compute,layer,conv,2,dram,1x1,3,fft,winograd_fused,\n"),
-            std::string::npos)
-      << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",20,,,,,,unreached,,,,,,,,\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,,,,,,\n"), std::string::npos)
-      << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,,,,,,\n"), std::string::npos)
-      << csv;
 }
 
 TEST(TrafficSvg, SaysWhichKernelsConvolutionsAre) {
