@@ -7,6 +7,7 @@
 #include <array>
 
 #include "app/options.h"
+#include "app/scale_limits.h"
 #include "core/text.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
@@ -25,8 +26,13 @@ struct Assignment {
   double value;
 };
 
+struct Range {
+  double least, most;
+};
+
 /// "dram_bw=2", "dram_bw=2x".
-Result<Assignment> parse_assignment(std::string_view option, std::string_view text, double most) {
+Result<Assignment> parse_assignment(std::string_view option, std::string_view text,
+                                    const Range& range) {
   const std::size_t at = text.find('=');
   if (at == std::string_view::npos) {
     return usage_error(fmt::format("{} \"{}\" has no value", option, printable(text)),
@@ -36,12 +42,31 @@ Result<Assignment> parse_assignment(std::string_view option, std::string_view te
   std::string_view number = text.substr(at + 1);
   if (number.ends_with('x')) number.remove_suffix(1);
   const auto value = parse_double(number);
-  if (!value || *value <= 0 || *value > most) {
-    return usage_error(fmt::format("{} \"{}\" is not a number above 0 and up to {:g}", option,
-                                   printable(text), most),
+  if (!value || *value < range.least || *value > range.most) {
+    return usage_error(fmt::format("{} \"{}\" is not a number from {:g} to {:g}", option,
+                                   printable(text), range.least, range.most),
                        "write KEY=NUMBER, for example dram_bw=2");
   }
   return Assignment{.resource = resource, .value = *value};
+}
+
+/// The assignments of one option; a resource may have but one.
+Result<std::vector<Assignment>> parse_assignments(std::string_view option,
+                                                  const std::vector<std::string>& texts,
+                                                  const Range& range) {
+  std::vector<Assignment> assignments;
+  for (const std::string& text : texts) {
+    ROOFTILE_TRY(const Assignment a, parse_assignment(option, text, range));
+    const bool again =
+        std::any_of(assignments.begin(), assignments.end(),
+                    [&a](const Assignment& earlier) { return earlier.resource == a.resource; });
+    if (again) {
+      return usage_error(fmt::format("{} states {} twice", option, name_of(a.resource)),
+                         "state each resource once");
+    }
+    assignments.push_back(a);
+  }
+  return assignments;
 }
 
 Result<double> parse_target(std::string_view text) {
@@ -65,15 +90,20 @@ struct Choices {
 };
 
 Result<Choices> parse(const ScaleRequest& request) {
-  constexpr double kMostFactor = 1024;
+  constexpr double kLeast = 0.001, kMost = 1024;
+  if (!request.set.empty() && request.optimize) {
+    return usage_error("--set and --optimize exclude each other",
+                       "--set asks about one variant, --optimize searches all from the GPU as it "
+                       "is; run the command twice");
+  }
   Choices choices;
   choices.study = request.study;
-  for (const std::string& text : request.set) {
-    ROOFTILE_TRY(const Assignment a, parse_assignment("--set", text, kMostFactor));
-    choices.factors.set(a.resource, a.value);
-  }
-  for (const std::string& text : request.cost) {
-    ROOFTILE_TRY(const Assignment a, parse_assignment("--cost", text, kMostFactor));
+  ROOFTILE_TRY(const auto factors,
+               parse_assignments("--set", request.set, {.least = kLeast, .most = kMost}));
+  for (const Assignment& a : factors) choices.factors.set(a.resource, a.value);
+  ROOFTILE_TRY(const auto weights,
+               parse_assignments("--cost", request.cost, {.least = 0, .most = kMost}));
+  for (const Assignment& a : weights) {
     choices.cost.weight[static_cast<std::size_t>(a.resource)] = a.value;
   }
   if (request.study) choices.targets = {1.5, 2.0, 3.0};
@@ -138,10 +168,17 @@ report::ScaleVariant make_variant(const latency::ScalingStudy& study, const Fact
   return variant;
 }
 
-report::BalanceRow balance_row(const latency::BalancePoint& point) {
+report::BalanceRow balance_row(const latency::BalancePoint& point, double speedup_at_2x) {
   return {.resource = std::string(name_of(point.resource)),
           .factor = point.factor,
-          .speedup = point.speedup};
+          .speedup = point.speedup,
+          .speedup_at_2x = speedup_at_2x};
+}
+
+Factors doubled(Resource resource) {
+  Factors factors;
+  factors.set(resource, 2);
+  return factors;
 }
 
 report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
@@ -166,7 +203,9 @@ report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
                              .algorithm = std::string(after.algorithm),
                              .balance = {}});
       for (const Resource r : latency::kAllResources) {
-        step.layers.back().balance.push_back(balance_row(latency::balance_point(study, i, r)));
+        step.layers.back().balance.push_back(
+            balance_row(latency::balance_point(study, i, r),
+                        before.seconds / study.kernel(i, doubled(r)).seconds));
       }
     }
   }
@@ -180,7 +219,8 @@ report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
     }
   }
   for (const Resource r : latency::kAllResources) {
-    step.balance.push_back(balance_row(latency::balance_point(study, r)));
+    step.balance.push_back(
+        balance_row(latency::balance_point(study, r), base / study.step(doubled(r)).seconds));
   }
   for (const double target : choices.targets) {
     const auto best = latency::optimize(study, target, choices.cost);
@@ -218,6 +258,10 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   for (const Request& step : steps) {
     ROOFTILE_TRY(const NamedStudy named, make_study(request, step, machine, catalog));
+    ROOFTILE_CHECK(check_variant(named.study.kernels(), choices.factors));
+    if (auto note = tile_note(named.study.kernels(), choices.factors)) {
+      report.warnings.push_back(fmt::format("{}: {}", named.name, *note));
+    }
     report.steps.push_back(make_step(named, choices));
   }
   for (const auto& [level, known] :

@@ -138,14 +138,18 @@ latency::ConvCandidate implicit_kernel(const ops::ConvShape& conv, DType dtype,
   return latency::implicit_candidate(conv, dtype, g, cut);
 }
 
+/// "128x64", or "128x64/4" where four CTAs share an output tile along k.
+std::string tile_text(const latency::StreamTime& time) {
+  return time.split > 1 ? fmt::format("{:.0f}x{:.0f}/{:.0f}", time.tile.m, time.tile.n, time.split)
+                        : fmt::format("{:.0f}x{:.0f}", time.tile.m, time.tile.n);
+}
+
 void set_time(report::LayerTraffic& layer, const latency::StreamTime& time, Seconds launch) {
   const double seconds = time.total();
   layer.latency_ms = (seconds + launch.base()) * 1e3;
   layer.bottleneck =
       name_of(launch.base() > seconds ? latency::Bottleneck::Launch : time.bottleneck);
-  layer.tile = time.split > 1
-                   ? fmt::format("{:.0f}x{:.0f}/{:.0f}", time.tile.m, time.tile.n, time.split)
-                   : fmt::format("{:.0f}x{:.0f}", time.tile.m, time.tile.n);
+  layer.tile = tile_text(time);
   layer.ctas = static_cast<std::int64_t>(time.ctas);
   layer.waves = time.ctas / time.concurrent;
 }
@@ -155,6 +159,11 @@ report::LevelBytes levels(const traffic::OperandTraffic& a, const traffic::Opera
                           double partial) {
   return {
       .l1 = a.l1 + b.l1 + partial, .l2 = a.l2 + b.l2 + partial, .dram = a.dram + b.dram + partial};
+}
+
+/// "features/conv5, dgrad": a layer of a training step has several kernels.
+std::string kernel_place(const report::LayerTraffic& layer) {
+  return layer.name + ", " + layer.phase;
 }
 
 /// Counts the problem's reads with the sampled model; returns them without partial sums.
@@ -173,7 +182,7 @@ Status simulate_reads(const traffic::ImplicitGemm& problem, const traffic::Cache
   if (!study.choices.simulate) return {};
   constexpr double kMostAccesses = 5e10;  // about an hour
   if (traffic::estimated_accesses(problem) > kMostAccesses) {
-    return unsupported(layer.name, "is too large to simulate",
+    return unsupported(kernel_place(layer), "is too large to simulate",
                        "simulate a smaller batch, or leave out --simulate");
   }
   ROOFTILE_TRY(const auto t, traffic::simulate(problem, machine, study.progress));
@@ -189,7 +198,9 @@ std::vector<report::AlgorithmTraffic> algorithms_of(
     std::span<const latency::ConvCandidate> candidates, Seconds launch) {
   std::vector<report::AlgorithmTraffic> out;
   for (const latency::ConvCandidate& c : candidates) {
+    const bool tiled = c.algorithm != latency::ConvAlgorithm::Direct;
     out.push_back({.name = std::string(name_of(c.algorithm)),
+                   .tile = tiled ? tile_text(c.time) : std::string(),
                    .flops = c.flops,
                    .read = {.l1 = c.read.l1, .l2 = c.read.l2, .dram = c.read.dram},
                    .dram_written = c.written,
@@ -200,10 +211,10 @@ std::vector<report::AlgorithmTraffic> algorithms_of(
 }
 
 /// Libraries have no GEMM for depthwise layers. The forms count the bytes of their direct kernel;
-/// a tile, the simulator and the paper's forms speak of GEMMs.
+/// a tile and the paper's forms speak of GEMMs.
 bool runs_depthwise(const latency::ConvCandidate& fastest, const Choices& choices) {
   return fastest.algorithm == latency::ConvAlgorithm::Depthwise && !choices.tile &&
-         !choices.simulate && choices.model != Model::Paper;
+         choices.model != Model::Paper;
 }
 
 Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
@@ -232,11 +243,12 @@ Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
   }
   if (study.choices.model == Model::Paper) {
     if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
-      return unsupported(layer.name, "the paper's forms are for FP32 forward layers without groups",
+      return unsupported(kernel_place(layer),
+                         "the paper's forms are for FP32 forward layers without groups",
                          "use --traffic-model exact or closed");
     }
     if (conv.dilation_h != 1 || conv.dilation_w != 1) {
-      return unsupported(layer.name, "the paper's forms know no dilation",
+      return unsupported(kernel_place(layer), "the paper's forms know no dilation",
                          "use --traffic-model exact or closed");
     }
     const traffic::PaperTraffic t = traffic::paper_traffic(conv, cut.tile);
@@ -360,6 +372,13 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
     for (const report::LayerTraffic& layer : report.layers) {
       if (auto note = paper_note(layer)) report.warnings.push_back(std::move(*note));
     }
+  }
+  const FlagsUsed flags{.tile = choices.tile.has_value(),
+                        .order = choices.order != traffic::CtaOrder::Column,
+                        .paper = choices.model == Model::Paper,
+                        .simulate = choices.simulate};
+  for (std::string& note : flag_notes(kernels, report.layers, flags)) {
+    report.warnings.push_back(std::move(note));
   }
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   for (std::string& note : delta_notes(kernels, machine)) {

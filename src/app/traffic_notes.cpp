@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 #include <variant>
 
 #include "core/text.h"
@@ -21,6 +23,43 @@ bool is_product(const graph::LoweredKernel& kernel) {
 bool is_grouped(const graph::LoweredKernel& kernel) {
   const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape);
   return conv != nullptr && conv->groups > 1;
+}
+
+/// Rows of a report by what they are of.
+struct RowKinds {
+  std::int64_t products = 0;  ///< that are no convolutions
+  std::int64_t vectors = 0;
+  std::int64_t direct = 0;   ///< depthwise layers shown as direct kernels
+  std::int64_t as_gemm = 0;  ///< depthwise layers shown as implicit GEMMs
+};
+
+RowKinds count_rows(std::span<const graph::LoweredKernel> kernels,
+                    std::span<const report::LayerTraffic> layers) {
+  RowKinds rows;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const report::LayerTraffic& layer = layers[i];
+    if (!is_product(kernels[i])) {
+      ++rows.vectors;
+    } else if (layer.counted.empty()) {
+      ++rows.products;
+    } else if (layer.counted == "depthwise") {
+      ++rows.direct;
+    } else if (layer.algorithm == "depthwise") {
+      ++rows.as_gemm;
+    }
+  }
+  return rows;
+}
+
+/// "1 depthwise layer and 4 vector kernels"; what there is none of is left out.
+std::string listed(std::initializer_list<std::pair<std::int64_t, std::string_view>> counts) {
+  std::string text;
+  for (const auto& [count, name] : counts) {
+    if (count == 0) continue;
+    text +=
+        fmt::format("{}{} {}{}", text.empty() ? "" : " and ", count, name, count == 1 ? "" : "s");
+  }
+  return text;
 }
 
 /// Maxwell to Turing: the chips of the rows that the time's constants were fitted on.
@@ -68,6 +107,40 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
         "direct "
         "kernel of a depthwise layer where that is faster; no measured rows have groups",
         grouped, grouped == 1 ? "is" : "are"));
+  }
+  return notes;
+}
+
+std::vector<std::string> flag_notes(std::span<const graph::LoweredKernel> kernels,
+                                    std::span<const report::LayerTraffic> layers,
+                                    const FlagsUsed& used) {
+  const RowKinds rows = count_rows(kernels, layers);
+  const std::string streamed =
+      listed({{rows.direct, "depthwise layer"}, {rows.vectors, "vector kernel"}});
+  std::vector<std::string> notes;
+  if (used.tile && rows.products > 0) {
+    notes.push_back(fmt::format("tile: --tile applies to convolutions; {} {} own tile",
+                                listed({{rows.products, "matrix product"}}),
+                                rows.products == 1 ? "keeps its" : "keep their"));
+  }
+  if (used.tile && rows.as_gemm > 0) {
+    notes.push_back(fmt::format(
+        "tile: --tile shows the implicit GEMM of {}, which a library runs as a direct kernel",
+        listed({{rows.as_gemm, "depthwise layer"}})));
+  }
+  if (used.order && !streamed.empty()) {
+    notes.push_back(fmt::format("order: --order applies to tiled products; not to {}", streamed));
+  }
+  if (used.paper && rows.products + rows.vectors > 0) {
+    notes.push_back(fmt::format(
+        "paper-rows: the paper's forms are of convolutions; the closed forms are shown for {}",
+        listed({{rows.products, "matrix product"}, {rows.vectors, "vector kernel"}})));
+  }
+  if (used.simulate && !streamed.empty()) {
+    notes.push_back(fmt::format(
+        "simulate: the simulator counts tiled products; no simulated bytes for {}{}", streamed,
+        rows.direct > 0 ? " (--tile shows and simulates the implicit GEMM of depthwise layers)"
+                        : ""));
   }
   return notes;
 }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/request_options.h"
 
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/text.h"
+
 namespace rooftile::cli {
 
 void add_step_options(CLI::App& command, Request& request) {
@@ -20,6 +26,31 @@ void add_step_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command.add_option("--machine", request.machine,
                      "measured ceilings to use instead of the data sheet's");
+}
+
+Status check_one_layer(const CLI::App& command, const Request& request) {
+  if (!request.model.empty()) {
+    return usage_error(fmt::format("the model \"{}\" and one layer (conv) exclude each other",
+                                   printable(request.model)),
+                       "remove the model, or conv and its sizes");
+  }
+  struct StepOption {
+    const char* name;
+    const char* instead;
+  };
+  constexpr std::array kStepOptions{
+      StepOption{"--phase", "choose the pass of the layer with --pass forward, dgrad or wgrad"},
+      StepOption{"--batch", "state the layer's images with --n"},
+      StepOption{"--seq", "a convolution has no tokens; remove it"},
+      StepOption{"--context", "a convolution has no tokens; remove it"},
+      StepOption{"--attention", "a convolution has no attention; remove it"}};
+  for (const StepOption& option : kStepOptions) {
+    if (command.get_option(option.name)->count() > 0) {
+      return usage_error(fmt::format("{} is of a model's step, not of one layer", option.name),
+                         option.instead);
+    }
+  }
+  return {};
 }
 
 void add_request_options(CLI::App& command, Request& request) {

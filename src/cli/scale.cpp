@@ -18,8 +18,9 @@ struct ScaleOptions {
   Output output;
 };
 
-Status run_scale(ScaleOptions& options, bool one_layer, const Context& context) {
-  if (one_layer) {
+Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& context) {
+  if (command.got_subcommand("conv")) {
+    ROOFTILE_CHECK(check_one_layer(command, options.request.step));
     ROOFTILE_TRY(options.request.conv, make_conv(options.conv));
   }
   if (options.request.step.gpu.empty()) {
@@ -27,8 +28,9 @@ Status run_scale(ScaleOptions& options, bool one_layer, const Context& context) 
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto report, app::scale(options.request, catalog));
-  if (options.output.format == "json") return emit(options.output, report::scale_to_json(report));
-  if (options.output.format == "csv") {
+  const std::string format = format_of(options.output);
+  if (format == "json") return emit(options.output, report::scale_to_json(report));
+  if (format == "csv") {
     return emit_bare(options.output, report::scale_to_csv(report), report.warnings);
   }
   const Terminal screen = terminal();
@@ -71,8 +73,8 @@ void add_scale(CLI::App& app, Context& context) {
       "Cost: sum of weight x (factor - 1), clock weight x (factor^3 - 1); weights sms 0.5, lanes "
       "0.25,\nsm_memory 0.12, shared_bw 0.03, l1_bw 0.03, l2_bw 0.06, l2_size 0.10, dram_bw 0.25, "
       "clock 0.30.\n");
-  command->callback([options, conv, &context] {
-    run_command(context, [&] { return run_scale(*options, conv->parsed(), context); });
+  command->callback([options, command, &context] {
+    run_command(context, [&] { return run_scale(*command, *options, context); });
   });
 }
 

@@ -21,17 +21,29 @@ struct TrafficOptions {
   Output output;
 };
 
-Status run_validate(const TrafficOptions& options, const Context& context) {
+Status run_validate(const CLI::App& command, const TrafficOptions& options,
+                    const Context& context) {
+  if (command.got_subcommand("conv") || !options.request.step.model.empty()) {
+    return usage_error("--validate has layers of its own", "remove the model or layer");
+  }
+  const std::string format = format_of(options.output);
+  if (format == "svg") {
+    return usage_error("--validate has no picture", "--format is one of text, json, csv here");
+  }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto table,
                app::validate_traffic(options.validate, catalog, progress_bar("validating")));
-  return emit(options.output, options.output.format == "json" ? report::validation_to_json(table)
-                                                              : report::validation_to_text(table));
+  if (format == "json") return emit(options.output, report::validation_to_json(table));
+  if (format == "csv") {
+    return emit_bare(options.output, report::validation_to_csv(table), table.notes);
+  }
+  return emit(options.output, report::validation_to_text(table));
 }
 
-Status run_traffic(TrafficOptions& options, bool one_layer, const Context& context) {
-  if (!options.validate.file.empty()) return run_validate(options, context);
-  if (one_layer) {
+Status run_traffic(const CLI::App& command, TrafficOptions& options, const Context& context) {
+  if (!options.validate.file.empty()) return run_validate(command, options, context);
+  if (command.got_subcommand("conv")) {
+    ROOFTILE_CHECK(check_one_layer(command, options.request.step));
     ROOFTILE_TRY(options.request.conv, make_conv(options.conv));
   } else if (options.request.step.model.empty()) {
     return usage_error("traffic needs a model or a layer",
@@ -98,8 +110,8 @@ void add_traffic(CLI::App& app, Context& context) {
       "  rooftile traffic conv --n 8 --c 64 --h 56 --w 56 --k 64 --r 3 --s 3 --pad 1 --gpu "
       "p100-pcie-16gb --simulate\n"
       "Bytes are loads of one launch; output is written once, through all levels.\n");
-  command->callback([options, conv, &context] {
-    run_command(context, [&] { return run_traffic(*options, conv->parsed(), context); });
+  command->callback([options, command, &context] {
+    run_command(context, [&] { return run_traffic(*command, *options, context); });
   });
 }
 

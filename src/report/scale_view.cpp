@@ -16,6 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr double kMostBalance = 16;  // the largest factor that is looked at (latency/scaling.h)
+constexpr double kLeastGain = 1.05;  // from twice as much; below this nothing is gained
 
 std::string factors_text(const ScaleVariant& variant) {
   std::string text;
@@ -70,13 +71,13 @@ std::string balanced_text(const ScaleStep& step, const TextOptions& options) {
   return "\n" + table.render(options.width, 2);
 }
 
-/// The resource of which alone more helps a layer most: "dram_bw to 3.4x: 1.8x".
+/// The resource of which twice as much helps a layer most: "dram_bw x2: 1.80x".
 std::string balance_cell(const ScaledLayer& layer) {
   const auto best = std::max_element(
       layer.balance.begin(), layer.balance.end(),
-      [](const BalanceRow& a, const BalanceRow& b) { return a.speedup < b.speedup; });
-  if (best == layer.balance.end() || best->factor <= 1) return "-";
-  return fmt::format("{} to {:.1f}x: {:.2f}x", best->resource, best->factor, best->speedup);
+      [](const BalanceRow& a, const BalanceRow& b) { return a.speedup_at_2x < b.speedup_at_2x; });
+  if (best == layer.balance.end() || best->speedup_at_2x < kLeastGain) return "-";
+  return fmt::format("{} x2: {:.2f}x", best->resource, best->speedup_at_2x);
 }
 
 /// "fft", or "fft, then winograd_fused" where the variant takes another one.
@@ -88,7 +89,10 @@ std::string algorithm_cell(const ScaledLayer& layer) {
 ordered_json balance_json(const std::vector<BalanceRow>& rows) {
   ordered_json json = ordered_json::array();
   for (const BalanceRow& row : rows) {
-    json.push_back({{"resource", row.resource}, {"factor", row.factor}, {"speedup", row.speedup}});
+    json.push_back({{"resource", row.resource},
+                    {"factor", row.factor},
+                    {"speedup", row.speedup},
+                    {"speedup_at_2x", row.speedup_at_2x}});
   }
   return json;
 }

@@ -21,7 +21,8 @@ struct ScaleVariant {
 
 struct BalanceRow {
   std::string resource;
-  double factor = 1, speedup = 1;
+  double factor = 1, speedup = 1;  ///< beyond which nothing is gained, and what is gained there
+  double speedup_at_2x = 1;        ///< with twice as much of this resource alone
 };
 
 struct ScaledLayer {

@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr int kIndent = 2;
+
 double ratio(double a, double b) {
   return b > 0 ? a / b : 0.0;
 }
@@ -36,14 +38,16 @@ ordered_json level_json(const LevelBytes& bytes) {
 }
 
 ordered_json algorithm_json(const AlgorithmTraffic& algorithm) {
-  return {{"name", algorithm.name},
-          {"flops", algorithm.flops},
-          {"l1_bytes", algorithm.read.l1},
-          {"l2_bytes", algorithm.read.l2},
-          {"dram_read_bytes", algorithm.read.dram},
-          {"dram_write_bytes", algorithm.dram_written},
-          {"latency_ms", algorithm.latency_ms},
-          {"bottleneck", algorithm.bottleneck}};
+  ordered_json json{{"name", algorithm.name},
+                    {"flops", algorithm.flops},
+                    {"l1_bytes", algorithm.read.l1},
+                    {"l2_bytes", algorithm.read.l2},
+                    {"dram_read_bytes", algorithm.read.dram},
+                    {"dram_write_bytes", algorithm.dram_written},
+                    {"latency_ms", algorithm.latency_ms},
+                    {"bottleneck", algorithm.bottleneck}};
+  if (!algorithm.tile.empty()) json["tile"] = algorithm.tile;
+  return json;
 }
 
 ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) {
@@ -88,6 +92,15 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
   return json;
 }
 
+/// Says which columns of a table had no room, and the format that has them.
+std::string left_out_text(const Table& table, const TextOptions& options, std::string_view format) {
+  const auto absent = table.left_out(options.width, kIndent);
+  if (absent.empty()) return {};
+  return dim(fmt::format("  no room for: {}; a wider terminal or --format {} shows them\n",
+                         fmt::join(absent, ", "), format),
+             options.color);
+}
+
 std::string simulated_text(const TrafficReport& report, const TextOptions& options) {
   Table table({{.title = "simulated", .shrink = true},
                {.title = "L1", .align = Align::Right},
@@ -108,7 +121,7 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
                format_bytes(Bytes::from_base(truth.l2)), error(layer.read.l2, truth.l2),
                format_bytes(Bytes::from_base(truth.dram)), error(layer.read.dram, truth.dram)});
   }
-  return any ? "\n" + table.render(options.width, 2) : std::string();
+  return any ? "\n" + table.render(options.width, kIndent) : std::string();
 }
 
 std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
@@ -119,19 +132,21 @@ std::string algorithms_text(const LayerTraffic& layer, const TextOptions& option
                           layer.algorithm, format_ms(layer.algorithm_ms)),
               options.width, 2);
   Table table({{.title = "algorithm"},
+               {.title = "tile"},
                {.title = "FLOPs", .align = Align::Right},
                {.title = "L1", .align = Align::Right},
                {.title = "L2", .align = Align::Right},
                {.title = "DRAM rd", .align = Align::Right},
-               {.title = "wr", .align = Align::Right},
+               {.title = "wr", .align = Align::Right, .optional = true},
                {.title = "time", .align = Align::Right},
                {.title = "bottleneck"}});
   const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
   for (const AlgorithmTraffic& a : layer.algorithms) {
-    table.add({a.name, format_flops(Flops::from_base(a.flops)), bytes(a.read.l1), bytes(a.read.l2),
-               bytes(a.read.dram), bytes(a.dram_written), format_ms(a.latency_ms), a.bottleneck});
+    table.add({a.name, a.tile.empty() ? "-" : a.tile, format_flops(Flops::from_base(a.flops)),
+               bytes(a.read.l1), bytes(a.read.l2), bytes(a.read.dram), bytes(a.dram_written),
+               format_ms(a.latency_ms), a.bottleneck});
   }
-  return text + table.render(options.width, 4);
+  return text + table.render(options.width, kIndent) + left_out_text(table, options, "json");
 }
 
 /// The table's times are of implicit GEMMs; what a library's choice would change of the step.
@@ -184,7 +199,6 @@ std::string totals_text(const TrafficReport& report, int width) {
 /// Left out of a narrow table, from the right: tile, waves, bytes written, reuse; and the phase
 /// where there is but one.
 std::string layers_text(const TrafficReport& report, const TextOptions& options) {
-  constexpr int kIndent = 2;
   const bool one_phase = std::all_of(
       report.layers.begin(), report.layers.end(),
       [&](const LayerTraffic& layer) { return layer.phase == report.layers.front().phase; });
@@ -214,11 +228,14 @@ std::string layers_text(const TrafficReport& report, const TextOptions& options)
                      ratio(layer.read.l2, layer.read.dram)),
          bytes(layer.dram_written), fmt::format("{:.1f}", layer.waves), layer.tile});
   }
-  std::string text = table.render(options.width, kIndent);
-  if (const auto absent = table.left_out(options.width, kIndent); !absent.empty()) {
-    text += dim(fmt::format("  no room for: {}; a wider terminal or --format csv shows them\n",
-                            fmt::join(absent, ", ")),
-                options.color);
+  return table.render(options.width, kIndent) + left_out_text(table, options, "csv");
+}
+
+/// "implicit_gemm=0.12;winograd_fused=0.05", fastest first.
+std::string algorithms_field(const LayerTraffic& layer) {
+  std::string text;
+  for (const AlgorithmTraffic& a : layer.algorithms) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", a.name, a.latency_ms);
   }
   return text;
 }
@@ -272,7 +289,8 @@ std::string traffic_to_csv(const TrafficReport& report) {
       "name,op,phase,count,shape,dtype,l1_bytes,l2_bytes,dram_read_bytes,dram_write_bytes,"
       "compulsory_read_bytes,latency_ms,bottleneck,tile,ctas,waves,algorithm,algorithm_ms,"
       "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram,"
-      "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes\n";
+      "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes,counted,"
+      "algorithms_ms\n";
   for (const LayerTraffic& l : report.layers) {
     const double dram = l.read.dram + l.dram_written;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(l.name),
@@ -285,8 +303,9 @@ std::string traffic_to_csv(const TrafficReport& report) {
                         fraction_field(l.read.l2, l, report.l2_ceiling),
                         fraction_field(dram, l, report.dram_ceiling));
     text += l.simulated
-                ? fmt::format("{},{},{}\n", l.simulated->l1, l.simulated->l2, l.simulated->dram)
-                : std::string(",,\n");
+                ? fmt::format("{},{},{},", l.simulated->l1, l.simulated->l2, l.simulated->dram)
+                : std::string(",,,");
+    text += fmt::format("{},{}\n", l.counted, algorithms_field(l));
   }
   return text;
 }

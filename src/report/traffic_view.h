@@ -21,6 +21,7 @@ struct LevelBytes {
 /// One way to run a convolution.
 struct AlgorithmTraffic {
   std::string name;
+  std::string tile;  ///< of its GEMM (m x n, / parts of k) or CTA; empty where none is modelled
   double flops = 0;  ///< that it executes
   LevelBytes read;
   double dram_written = 0;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/table.h"
 
 namespace rooftile::report {
 
@@ -64,6 +65,17 @@ std::string validation_to_json(const ValidationTable& table) {
   }
   json["notes"] = table.notes;
   return json.dump(2) + "\n";
+}
+
+std::string validation_to_csv(const ValidationTable& table) {
+  const auto csv_line = [](const std::vector<std::string>& cells) {
+    std::string text;
+    for (const std::string& cell : cells) text += (text.empty() ? "" : ",") + csv_field(cell);
+    return text + "\n";
+  };
+  std::string text = csv_line(table.columns);
+  for (const auto& row : table.rows) text += csv_line(row);
+  return text;
 }
 
 }  // namespace rooftile::report

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of a validation, as Markdown (the documents hold them as printed) or JSON, where a cell is
-// its number, or the list of its numbers in the order in which they are printed.
+// Tables of a validation, as Markdown (the documents hold them as printed), CSV with the same cells
+// (without title and notes) or JSON, where a cell is its number, or the list of its numbers in the
+// order in which they are printed.
 #pragma once
 
 #include <string>
@@ -18,5 +19,6 @@ struct ValidationTable {
 
 std::string validation_to_text(const ValidationTable& table);
 std::string validation_to_json(const ValidationTable& table);
+std::string validation_to_csv(const ValidationTable& table);
 
 }  // namespace rooftile::report

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/integer.h"
 #include "ops/touched_rows.h"
@@ -38,13 +39,20 @@ ReadBytes ordered(const OperandBytes& compulsory, const OperandBytes& l1, const 
 }
 
 /// Bytes of the input rows that a forward pass or a filter gradient reads, in whole units of
-/// `unit` bytes: rows that the stride skips share sectors, and lines, with rows that it does not.
-double touched_input(const ops::ConvShape& c, double bytes, double unit) {
-  const double rows = real(ops::touched_rows(c));
-  const double plane = real(c.h * c.w) * bytes;
-  const double touched = rows * real(c.w) * bytes;
-  const double runs = std::min(rows, real(c.h) - rows + 1);  // between rows that are skipped
-  return real(c.n * c.c) * std::min(plane, touched + (touched < plane ? runs * (unit - bytes) : 0));
+/// `unit` elements: rows that are skipped share sectors, and lines, with rows that are not.
+double touched_input(const ops::ConvShape& c, double bytes, std::int64_t unit) {
+  const std::int64_t rows = ops::touched_rows(c);
+  const double planes = real(c.n * c.c) * bytes;
+  if (rows == c.h) return planes * real(c.h * c.w);
+  const std::int64_t runs = std::min(rows, c.h - rows + 1);
+  const std::int64_t length = rows * c.w / runs;
+  // Runs start at multiples of this, all of them equally often.
+  const std::int64_t align = std::gcd(std::gcd(c.stride_h * c.w, c.h * c.w), unit);
+  std::int64_t units = 0;
+  for (std::int64_t start = 0; start < unit; start += align)
+    units += ceil_div(start + length, unit);
+  const double per_run = real(units * unit) / real(unit / align);
+  return planes * std::min(real(c.h * c.w), real(runs) * per_run);
 }
 
 /// A data gradient with stride 1 is a forward convolution of the output's gradient.
@@ -65,10 +73,9 @@ struct Cut {
   ops::GemmShape gemm;
   CtaTile tile;
   std::int64_t rows, columns;  ///< tiles along m and n
-  std::int64_t sector;         ///< elements
+  std::int64_t sector, line;   ///< elements
   double lanes;                ///< of a request
   double bytes;                ///< of an element
-  double line_bytes;
 
   Cut(const ops::GemmShape& g, const CtaTile& t, DType dtype, const Access& access)
       : gemm(g),
@@ -76,10 +83,9 @@ struct Cut {
         rows(ceil_div(g.m, t.m)),
         columns(ceil_div(g.n, t.n)),
         sector(access.sector_bytes / element_bytes(dtype)),
+        line(access.line_bytes / element_bytes(dtype)),
         lanes(real(access.lanes)),
-        bytes(real(element_bytes(dtype))),
-        line_bytes(real(access.line_bytes)) {}
-  [[nodiscard]] double sector_bytes() const { return real(sector) * bytes; }
+        bytes(real(element_bytes(dtype))) {}
   [[nodiscard]] double batch() const { return real(gemm.batch); }
   [[nodiscard]] double iterations() const { return real(ceil_div(gemm.k, tile.k)); }
   /// Bytes that all CTAs load of A (and B), each element of a tile once.
@@ -136,7 +142,7 @@ struct Forms {
 
 Forms filter_gradient_forms(const ops::ConvShape& c, const Cut& cut) {
   const double taps = real(c.r * c.s);
-  const double input = touched_input(c, cut.bytes, cut.bytes);
+  const double input = touched_input(c, cut.bytes, 1);
   const double gradient = real(c.n * c.k * c.p() * c.q()) * cut.bytes;
   // B: a warp request is lanes / depth taps of `depth` pixels; taps of one filter row overlap.
   const double depth = real(cut.tile.k);
@@ -153,8 +159,8 @@ Forms filter_gradient_forms(const ops::ConvShape& c, const Cut& cut) {
   const double channels =
       std::min(real(c.c / c.groups), (real(cut.tile.n) - 1) / taps + 1) * real(cut.columns);
   return {.least = {.a = gradient, .b = input},
-          .once = {.a = gradient, .b = touched_input(c, cut.bytes, cut.sector_bytes())},
-          .lines = {.a = gradient, .b = touched_input(c, cut.bytes, cut.line_bytes)},
+          .once = {.a = gradient, .b = touched_input(c, cut.bytes, cut.sector)},
+          .lines = {.a = gradient, .b = touched_input(c, cut.bytes, cut.line)},
           .l1 = {.a = cut.a_loads() * row_inefficiency(c.p() * c.q(), cut.tile.k, cut.sector),
                  .b = cut.b_loads() * b_factor},
           .unique = {.a = cut.a_loads(),
@@ -182,12 +188,12 @@ Forms data_forms(const ops::ConvShape& conv, const Cut& cut) {
     unique = unique_input(c, cut.tile, cut.sector);
     // A gradient counts whole: padding beyond the filter leaves rows of it unread, which no
     // kernel bothers to skip.
-    const auto read = [&](double unit) {
+    const auto read = [&](std::int64_t unit) {
       return gradient ? real(c.n * c.c * c.h * c.w) * cut.bytes : touched_input(c, cut.bytes, unit);
     };
-    image = read(cut.bytes);
-    sectors = read(cut.sector_bytes());
-    lines = read(cut.line_bytes);
+    image = read(1);
+    sectors = read(cut.sector);
+    lines = read(cut.line);
   }
   const double filters = real(cut.gemm.n) * real(cut.gemm.k) * cut.batch() * cut.bytes;
   const double pitch_factor = gradient ? gradient_filter_inefficiency(conv, cut)

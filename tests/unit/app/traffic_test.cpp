@@ -183,6 +183,63 @@ TEST(Traffic, DepthwiseLayersShowTheirDirectKernel) {
   EXPECT_GT(gemm.latency_ms, direct.latency_ms);
 }
 
+// The simulator counts the implicit GEMM, which is not the kernel shown.
+TEST(Traffic, SimulatingKeepsTheDepthwiseKernel) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.conv->groups = 64;
+  const auto plain = traffic(request, Catalog::embedded(), {}).value().layers.front();
+  request.simulate = true;
+  const auto report = traffic(request, Catalog::embedded(), {}).value();
+  EXPECT_EQ(report.layers.front().counted, "depthwise");
+  EXPECT_EQ(report.layers.front().latency_ms, plain.latency_ms);
+  EXPECT_FALSE(report.layers.front().simulated);
+  EXPECT_TRUE(has_note(report, "simulate"));
+  request.tile = "128x32";
+  const auto gemm = traffic(request, Catalog::embedded(), {}).value();
+  EXPECT_TRUE(gemm.layers.front().simulated);
+  EXPECT_TRUE(has_note(gemm, "tile"));
+  EXPECT_FALSE(has_note(gemm, "simulate"));
+}
+
+TEST(Traffic, NotesSayWhichRowsAnOptionDoesNotReach) {
+  TrafficRequest request;
+  request.step.gpu = "v100-pcie-32gb";
+  request.step.model = "alexnet";
+  request.traffic_model = "closed";
+  EXPECT_TRUE(traffic(request, Catalog::embedded(), {}).value().warnings.empty());
+  request.tile = "128x32";
+  EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "tile"));
+  request.tile = "auto";
+  request.traffic_model = "paper";
+  EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "paper-rows"));
+  request = layer_3x3("v100-pcie-32gb");
+  request.traffic_model = "exact";
+  request.order = "row";
+  EXPECT_FALSE(has_note(traffic(request, Catalog::embedded(), {}).value(), "order"));
+  request.conv->groups = 64;
+  EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "order"));
+}
+
+TEST(Traffic, ErrorsOfATrainingStepNameThePass) {
+  TrafficRequest request;
+  request.step.gpu = "v100-pcie-32gb";
+  request.step.model = "alexnet";
+  request.step.phase = "train";
+  request.traffic_model = "paper";
+  const auto report = traffic(request, Catalog::embedded(), {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().where, "features/conv5, dgrad");
+}
+
+TEST(Traffic, AlgorithmsHaveTheirTile) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.conv->pass = ops::ConvPass::DataGradient;
+  const auto layer = traffic(request, Catalog::embedded(), {}).value().layers.front();
+  for (const report::AlgorithmTraffic& a : layer.algorithms) {
+    EXPECT_EQ(a.tile.empty(), a.name == "direct") << a.name;
+  }
+}
+
 TEST(Traffic, ListsEveryAlgorithmWithItsWork) {
   const auto report = traffic(layer_3x3("v100-pcie-32gb"), Catalog::embedded(), {}).value();
   const report::LayerTraffic& layer = report.layers.front();

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/scale_view.h"
 #include "report/validation_view.h"
 
 namespace rooftile::report {
@@ -27,12 +26,14 @@ TrafficReport one_layer() {
   layer.algorithm = "fft";
   layer.algorithm_ms = 0.5;
   layer.algorithms = {{.name = "fft",
+                       .tile = "",
                        .flops = 3e9,
                        .read = {.l1 = 2e6, .l2 = 2e6, .dram = 2e6},
                        .dram_written = 1e6,
                        .latency_ms = 0.5,
                        .bottleneck = "dram"},
                       {.name = "implicit_gemm",
+                       .tile = "64x32/2",
                        .flops = 4e9,
                        .read = {},
                        .dram_written = 0,
@@ -51,7 +52,7 @@ TrafficReport one_layer() {
 TEST(TrafficView, TextHasPhaseAllCeilingsAndAlgorithms) {
   const std::string text = traffic_to_text(one_layer(), {.color = false, .width = 140});
   for (const char* part : {"wgrad", "L1/L2/DRAM", "10/25/50", "implicit_gemm", "3.00 GFLOP",
-                           "4.00 GFLOP", "take fft"}) {
+                           "4.00 GFLOP", "take fft", "64x32/2"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -82,48 +83,23 @@ TEST(TrafficView, JsonListsTheAlgorithms) {
   const std::string json = traffic_to_json(one_layer());
   EXPECT_NE(json.find("\"algorithms\""), std::string::npos);
   EXPECT_NE(json.find("\"flops\": 3000000000.0"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"tile\": \"64x32/2\""), std::string::npos) << json;
 }
 
 TEST(TrafficView, CsvHasReuseDemandAndFractions) {
-  const std::string csv = traffic_to_csv(one_layer());
+  TrafficReport counted = one_layer();
+  counted.layers.front().counted = "implicit_gemm";
+  const std::string csv = traffic_to_csv(counted);
   EXPECT_NE(csv.find("algorithm_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
                      "ceiling_l2,ceiling_dram,simulated_l1_bytes,"),
             std::string::npos);
-  EXPECT_NE(csv.find(",fft,0.5,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,\n"),
+  EXPECT_NE(csv.find(",fft,0.5,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,,"
+                     "implicit_gemm,fft=0.5;implicit_gemm=1\n"),
             std::string::npos)
       << csv;
   TrafficReport unknown = one_layer();
   unknown.l1_ceiling.reset();
-  EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5,,,\n"), std::string::npos);
-}
-
-TEST(ScaleView, CsvHasLayersAndBalance) {
-  ScaleStep step;
-  step.name = "net, batch 1";
-  step.variants.push_back({});
-  step.variants.front().factors = {{"dram_bw", 2}};
-  step.balance = {{.resource = "sms", .factor = 4, .speedup = 1.5}};
-  step.layers = {{.name = "conv",
-                  .shape = "1x1",
-                  .count = 3,
-                  .base_ms = 2,
-                  .time_ms = 1,
-                  .base_bottleneck = "dram",
-                  .bottleneck = "compute",
-                  .base_algorithm = "fft",
-                  .algorithm = "winograd_fused",
-                  .balance = {{.resource = "lanes", .factor = 8, .speedup = 3}}}};
-  step.balanced.emplace_back(20, std::nullopt);
-  const std::string csv = scale_to_csv({.gpu_name = "chip", .steps = {step}, .warnings = {}});
-  EXPECT_NE(csv.find("\"net, batch 1\",,dram_bw "
-                     "x2,1,2,,compute,layer,conv,2,dram,1x1,3,fft,winograd_fused,\n"),
-            std::string::npos)
-      << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",20,,,,,,unreached,,,,,,,,\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,,,,,,\n"), std::string::npos)
-      << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,,,,,,\n"), std::string::npos)
-      << csv;
+  EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5,,,,"), std::string::npos);
 }
 
 TEST(TrafficSvg, SaysWhichKernelsConvolutionsAre) {
@@ -135,6 +111,14 @@ TEST(TrafficSvg, SaysWhichKernelsConvolutionsAre) {
   report.layers.back().counted = "depthwise";
   EXPECT_NE(traffic_to_svg(report).find("implicit GEMMs, depthwise ones as direct kernels<"),
             std::string::npos);
+}
+
+TEST(ValidationView, CsvHasTheCellsAsPrinted) {
+  EXPECT_EQ(validation_to_csv({.title = "t",
+                               .columns = {"GPU", "mean/worst"},
+                               .rows = {{"exact, dgrad", "0.16 / 0.8"}},
+                               .notes = {"n"}}),
+            "GPU,mean/worst\n\"exact, dgrad\",0.16 / 0.8\n");
 }
 
 TEST(ValidationView, CellsAreNumbersInJson) {
