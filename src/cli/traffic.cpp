@@ -88,16 +88,24 @@ void add_traffic(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_flag("--simulate", options->request.simulate,
                     "also count with the cache simulator (seconds per layer)");
-  command->add_option("--validate", options->validate.file,
-                      "compare the models with a file (lru_reference.csv, DeepBench or NeuSight "
-                      "conv.csv) or with the simulator on random layers (random)");
-  command->add_option("--count", options->validate.count, "random layers")->capture_default_str();
+  CLI::Option* validate = command->add_option(
+      "--validate", options->validate.file,
+      "compare the models with a file (lru_reference.csv, DeepBench or NeuSight "
+      "conv.csv) or with the simulator on random layers (random)");
+  command->add_option("--count", options->validate.count, "random layers")
+      ->capture_default_str()
+      ->needs(validate);
   command->add_option("--seed", options->validate.seed, "of the random layers")
-      ->capture_default_str();
-  command->add_flag("--leave-one-gpu-out", options->validate.leave_one_gpu_out,
-                    "with --validate of measured times: fit the constants without each GPU first");
-  command->add_option("--fit-with", options->validate.fit_with,
-                      "with --leave-one-gpu-out: more files to fit the constants on");
+      ->capture_default_str()
+      ->needs(validate);
+  CLI::Option* left_out = command->add_flag(
+      "--leave-one-gpu-out", options->validate.leave_one_gpu_out,
+      "with --validate of measured times: fit the constants without each GPU first");
+  left_out->needs(validate);
+  command
+      ->add_option("--fit-with", options->validate.fit_with,
+                   "with --leave-one-gpu-out: more files to fit the constants on")
+      ->needs(left_out);
   add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
