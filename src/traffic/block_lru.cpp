@@ -436,7 +436,9 @@ Beginning beginning_of(const ImplicitGemm& problem, const CacheMachine& machine,
   ImplicitGemm& g = out.problem;
   if (g.a.lane_is_k && g.b.lane_is_k && has_taps(g.b)) {
     const std::int64_t images = g.b.lanes.images;
-    const double wanted = kMaxStream * real(machine.l2_bytes) / lines * real(images);
+    // Every wave must stream so much: a shorter one might find its gradient still in the L2.
+    const double waves = std::ceil(real(g.ctas()) / real(machine.wave()));
+    const double wanted = waves * kMaxStream * real(machine.l2_bytes) / lines * real(images);
     const std::int64_t walked = std::max<std::int64_t>(1, std::llround(std::ceil(wanted)));
     if (walked >= images) return out;
     out.scale = real(images) / real(walked);

@@ -146,6 +146,22 @@ TEST(Sampled, PartsOfKInSequenceHaveTheWholeL2) {
   EXPECT_NEAR(t.b.dram / truth->b.dram, 1, 0.15);
 }
 
+// A part of the gradient (4 images of 24) exceeds the L2 and is read again by each wave of columns.
+TEST(Sampled, LongPartsOfKDoNotFitTheL2) {
+  ops::ConvShape conv{.n = 24, .c = 16, .h = 20, .w = 20, .k = 64, .r = 5, .s = 5};
+  conv.pad_h = conv.pad_w = 2;
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm g =
+      make_conv_problem(conv, DType::Fp32, {.tile = {.m = 64, .n = 32, .k = 8}, .split_k = 6});
+  const CacheMachine machine{
+      .sm_count = 1, .active_ctas = 4, .l1_bytes = 24 << 10, .l2_bytes = 48 << 10};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine, Counting::Sampled);
+  EXPECT_GT(truth->a.dram, 3 * t.compulsory_a);
+  EXPECT_NEAR(t.a.dram / truth->a.dram, 1, 0.2);
+}
+
 // SMs at an even index hold full tiles, those at an odd index tiles of 32 rows: two classes.
 TEST(Sampled, PartialTilesAreClassesOfTheirOwn) {
   ops::ConvShape conv{.n = 6, .c = 64, .h = 18, .w = 27, .k = 160, .r = 7, .s = 1};
