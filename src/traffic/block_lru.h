@@ -9,7 +9,8 @@
 //
 // Blocks start at a sector of one row and become coarser until the walk takes few enough touches. A
 // grid that is long along m, or a filter gradient over many images, is walked in its beginning and
-// extrapolated.
+// extrapolated. Groups and parts of k that run one after another are represented by the first
+// waves, those that run together by some of them with their share of the machine.
 #pragma once
 
 #include "traffic/sampled.h"

@@ -30,14 +30,17 @@ ops::ConvShape RandomLayers::next_shape() {
   c.n = uniform(1, small ? 5 : 12);
   c.c = uniform(1, 5) == 1 ? 3 : 8 * uniform(1, small ? 7 : 24);
   c.k = 16 * uniform(1, small ? 9 : 20);
-  if (uniform(0, 9) == 0) {
-    c.groups = uniform(0, 1) != 0 ? 4 : 2;
-    c.c = c.groups * 8 * uniform(1, small ? 2 : 8);
-    c.k = c.groups * 16 * uniform(1, small ? 2 : 8);
-  }
+  if (uniform(0, 6) == 0) group(c, small ? 64 : 256);
   if (uniform(0, 19) == 0) c.groups = c.c = c.k = 16 * uniform(1, small ? 3 : 6);
   if (uniform(0, 3) == 0) enlarge(c);
   return c;
+}
+
+// Few channels in many groups, or many in few: the tiles of a group are then partial ones.
+void RandomLayers::group(ops::ConvShape& c, std::int64_t most_channels) {
+  c.groups = uniform(0, 1) != 0 ? std::int64_t{1} << uniform(1, 5) : uniform(2, 32);
+  c.c = c.groups * uniform(1, std::max<std::int64_t>(1, most_channels / c.groups));
+  c.k = c.groups * uniform(1, std::max<std::int64_t>(1, most_channels * 2 / c.groups));
 }
 
 // Rows of hundreds of pixels and taps that are far apart: what one tap reads is needed again by the
@@ -53,6 +56,7 @@ void RandomLayers::enlarge(ops::ConvShape& c) {
   c.n = uniform(1, 2);
   c.c = 4 * uniform(1, small ? 6 : 12);
   c.k = 16 * uniform(1, small ? 4 : 6);
+  if (uniform(0, 3) == 0) group(c, small ? 24 : 64);
 }
 
 RandomLayer RandomLayers::next() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random convolutions and caches with which the models are compared against the simulator: all
-// passes, strides 1 to 3, dilation 1 to 6, rectangular images and filters, groups, depthwise, 16-
-// and 32-bit types, split-K up to 32, three orders of CTAs, 2 to 64 SMs, L1 of 24 to 128 KB, L2 of
-// 48 to 370 KB per SM (real GPUs: 58 and more). A quarter of the layers are large images of few
-// channels. The same seed gives the same layers.
+// passes, strides 1 to 3, dilation 1 to 6, rectangular images and filters, 1 to 32 groups,
+// depthwise, 16- and 32-bit types, split-K up to 32, three orders of CTAs, 2 to 64 SMs, L1 of 24 to
+// 128 KB, L2 of 48 to 370 KB per SM (real GPUs: 58 and more). A quarter of the layers are large
+// images of few channels. The same seed gives the same layers.
 #pragma once
 
 #include <random>
@@ -35,6 +35,7 @@ class RandomLayers {
   /// Uniform in [low, high]; the same on every standard library.
   std::int64_t uniform(std::int64_t low, std::int64_t high);
   ops::ConvShape next_shape();
+  void group(ops::ConvShape& conv, std::int64_t most_channels);
   void enlarge(ops::ConvShape& conv);
   std::mt19937 engine_;
   LayerSize size_;

@@ -27,6 +27,10 @@ class ReuseStack {
   /// step costs nothing.
   double touch(std::uint64_t key, double bytes);
   [[nodiscard]] std::int64_t touches() const { return touches_; }
+  /// Probability that a block is absent which `distance` bytes have followed.
+  [[nodiscard]] double absent(double distance) const;
+  /// Distinct ones.
+  [[nodiscard]] std::int64_t blocks() const { return used_; }
 
  private:
   struct Slot {
@@ -37,7 +41,6 @@ class ReuseStack {
   void grow();
   void add(std::int64_t step, double bytes);
   [[nodiscard]] double sum_to(std::int64_t step) const;
-  [[nodiscard]] double absent(double distance) const;
 
   double capacity_;
   std::int64_t now_ = 0, touches_ = 0, used_ = 0;

@@ -15,16 +15,15 @@
 namespace rooftile::traffic {
 namespace {
 
-constexpr int kLayers = 320;
+constexpr int kLayers = 100;  // per seed
 
 struct Error {
   double sum = 0, worst = 0;
-  int count = 0, beyond_30 = 0;
+  int count = 0;
   void add(double model, double truth) {
     const double error = std::abs(model / truth - 1);
     sum += error;
     worst = std::max(worst, error);
-    beyond_30 += error > 0.30 ? 1 : 0;
     ++count;
   }
   [[nodiscard]] double mean() const { return sum / count; }
@@ -35,8 +34,9 @@ struct Agreement {
   std::array<Error, 3> sampled, closed;
 };
 
-Agreement on_random_layers(int count, const Access& access) {
-  RandomLayers layers(20240607, LayerSize::Small);
+/// Small layers are sampled too, as large ones are.
+Agreement on_random_layers(std::uint32_t seed, int count, const Access& access) {
+  RandomLayers layers(seed, LayerSize::Small);
   Agreement agreement;
   for (int i = 0; i < count; ++i) {
     RandomLayer layer = layers.next();
@@ -47,14 +47,14 @@ Agreement on_random_layers(int count, const Access& access) {
       ADD_FAILURE() << truth.error().message;
       return agreement;
     }
-    const ReadTraffic t = sampled_traffic(g, layer.machine);
+    const ReadTraffic t = sampled_traffic(g, layer.machine, Counting::Sampled);
     EXPECT_LE(t.compulsory_a, truth->a.dram * (1 + 1e-12)) << "layer " << i;
     EXPECT_LE(t.compulsory_b, truth->b.dram * (1 + 1e-12)) << "layer " << i;
     const auto add = [&](std::size_t level, double OperandTraffic::* field, double closed) {
       const double simulated = truth->a.*field + truth->b.*field;
       agreement.sampled[level].add(t.a.*field + t.b.*field, simulated);
       agreement.closed[level].add(closed, simulated);
-      EXPECT_LT(std::abs((t.a.*field + t.b.*field) / simulated - 1), level == 2 ? 0.3 : 0.15)
+      EXPECT_LT(std::abs((t.a.*field + t.b.*field) / simulated - 1), 0.3)
           << "layer " << i << " " << ops::shape_text(layer.conv) << " level " << level;
     };
     const ReadBytes closed =
@@ -78,22 +78,26 @@ Agreement on_random_layers(int count, const Access& access) {
   return agreement;
 }
 
-TEST(Sampled, AgreesWithTheSimulatorOnRandomLayers) {
-  const Agreement agreement = on_random_layers(kLayers, {});
+class SampledSeed : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(SampledSeed, AgreesWithTheSimulatorOnRandomLayers) {
+  const Agreement agreement = on_random_layers(GetParam(), kLayers, {});
   EXPECT_LT(agreement.sampled[0].mean(), 0.01);
   EXPECT_LT(agreement.sampled[1].mean(), 0.02);
   EXPECT_LT(agreement.sampled[2].mean(), 0.03);
-  for (const Error& level : agreement.sampled) EXPECT_EQ(level.beyond_30, 0);
   // The closed forms know neither the L1 size nor the sharing of co-resident CTAs.
-  EXPECT_LT(agreement.closed[0].mean(), 0.2);
-  EXPECT_LT(agreement.closed[1].mean(), 0.45);
-  EXPECT_LT(agreement.closed[2].mean(), 0.35);
+  EXPECT_LT(agreement.closed[0].mean(), 0.25);
+  EXPECT_LT(agreement.closed[1].mean(), 0.6);
+  EXPECT_LT(agreement.closed[2].mean(), 0.45);
 }
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SampledSeed,
+                         testing::Values(20240607U, 7U, 99U, 141U, 285U, 2024U));
 
 class SampledAccess : public testing::TestWithParam<Access> {};
 
 TEST_P(SampledAccess, AgreesWithTheSimulator) {
-  const Agreement agreement = on_random_layers(80, GetParam());
+  const Agreement agreement = on_random_layers(20240607, 80, GetParam());
   EXPECT_LT(agreement.sampled[0].mean(), 0.01);
   EXPECT_LT(agreement.sampled[1].mean(), 0.02);
   EXPECT_LT(agreement.sampled[2].mean(), 0.03);
@@ -108,6 +112,86 @@ INSTANTIATE_TEST_SUITE_P(
       return "Sector" + std::to_string(test.param.sector_bytes) + "Line" +
              std::to_string(test.param.line_bytes);
     });
+
+TEST(Sampled, SimulatesWhatIsSmall) {
+  RandomLayers layers(3, LayerSize::Small);
+  int whole = 0;
+  for (int i = 0; i < 20; ++i) {
+    const RandomLayer layer = layers.next();
+    const ReadTraffic t = sampled_traffic(layer.problem(), layer.machine);
+    if (!t.counted_whole) continue;
+    ++whole;
+    const auto truth = simulate(layer.problem(), layer.machine, {});
+    ASSERT_TRUE(truth);
+    EXPECT_EQ(t.a.l2, truth->a.l2);
+    EXPECT_EQ(t.b.dram, truth->b.dram);
+  }
+  EXPECT_GT(whole, 0);
+}
+
+// Parts of k that run one after another, in waves smaller than one of them: each has the whole L2,
+// and a part meets the halo that the one before it left there.
+TEST(Sampled, PartsOfKInSequenceHaveTheWholeL2) {
+  ops::ConvShape conv{.n = 2, .c = 16, .h = 40, .w = 64, .k = 64, .r = 7, .s = 7};
+  conv.pad_h = conv.pad_w = 3;
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm g =
+      make_conv_problem(conv, DType::Fp32, {.tile = {.m = 64, .n = 32, .k = 8}, .split_k = 16});
+  const CacheMachine machine{
+      .sm_count = 4, .active_ctas = 4, .l1_bytes = 24 << 10, .l2_bytes = 256 << 10};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine, Counting::Sampled);
+  EXPECT_NEAR(t.a.dram / truth->a.dram, 1, 0.15);
+  EXPECT_NEAR(t.b.dram / truth->b.dram, 1, 0.15);
+}
+
+// A part of the gradient (4 images of 24) exceeds the L2 and is read again by each wave of columns.
+TEST(Sampled, LongPartsOfKDoNotFitTheL2) {
+  ops::ConvShape conv{.n = 24, .c = 16, .h = 20, .w = 20, .k = 64, .r = 5, .s = 5};
+  conv.pad_h = conv.pad_w = 2;
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm g =
+      make_conv_problem(conv, DType::Fp32, {.tile = {.m = 64, .n = 32, .k = 8}, .split_k = 6});
+  const CacheMachine machine{
+      .sm_count = 1, .active_ctas = 4, .l1_bytes = 24 << 10, .l2_bytes = 48 << 10};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine, Counting::Sampled);
+  EXPECT_GT(truth->a.dram, 3 * t.compulsory_a);
+  EXPECT_NEAR(t.a.dram / truth->a.dram, 1, 0.2);
+}
+
+// SMs at an even index hold full tiles, those at an odd index tiles of 32 rows: two classes.
+TEST(Sampled, PartialTilesAreClassesOfTheirOwn) {
+  ops::ConvShape conv{.n = 6, .c = 64, .h = 18, .w = 27, .k = 160, .r = 7, .s = 1};
+  conv.pad_h = 3;
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm g =
+      make_conv_problem(conv, DType::Fp16, {.tile = {.m = 128, .n = 32, .k = 8}, .split_k = 3});
+  const CacheMachine machine{
+      .sm_count = 16, .active_ctas = 6, .l1_bytes = 64 << 10, .l2_bytes = 768 << 10};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine, Counting::Sampled);
+  EXPECT_NEAR((t.a.l2 + t.b.l2) / (truth->a.l2 + truth->b.l2), 1, 0.15);
+}
+
+// Groups share nothing: half of those of a wave with half its SMs and L2 stand for all.
+TEST(Sampled, GroupsOfAFilterGradient) {
+  ops::ConvShape conv{.n = 8, .c = 64, .h = 56, .w = 100, .k = 64, .r = 7, .s = 1};
+  conv.pad_h = 3;
+  conv.groups = 16;
+  conv.pass = ops::ConvPass::FilterGradient;
+  const ImplicitGemm g =
+      make_conv_problem(conv, DType::Fp32, {.tile = {.m = 32, .n = 32, .k = 8}, .split_k = 32});
+  const CacheMachine machine{
+      .sm_count = 80, .active_ctas = 8, .l1_bytes = 64 << 10, .l2_bytes = 3 << 20};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine, Counting::Sampled);
+  EXPECT_NEAR((t.a.dram + t.b.dram) / (truth->a.dram + truth->b.dram), 1, 0.15);
+}
 
 TEST(Sampled, ConservationHolds) {
   RandomLayers layers(99, LayerSize::Small);
@@ -186,6 +270,21 @@ TEST(Sampled, FilterGradientsReadRowsAgainForEachRowOfTaps) {
   EXPECT_GT(truth->b.dram, 1.5 * t.compulsory_b);
   EXPECT_NEAR(t.b.dram / truth->b.dram, 1, 0.08);
   EXPECT_NEAR(t.a.dram / truth->a.dram, 1, 0.08);
+}
+
+// Every second row of the gradient of the input is zero; a tile takes about a third of a row.
+TEST(Sampled, StridedDataGradientsSkipRowsAtAnyPitch) {
+  ops::ConvShape conv{.n = 2, .c = 20, .h = 47, .w = 361, .k = 32};
+  conv.stride_h = conv.stride_w = 2;
+  conv.pass = ops::ConvPass::DataGradient;
+  const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = delta_tile(20)});
+  const CacheMachine machine{
+      .sm_count = 40, .active_ctas = 6, .l1_bytes = 128 << 10, .l2_bytes = 2560 << 10};
+  const auto truth = simulate(g, machine, {});
+  ASSERT_TRUE(truth);
+  const ReadTraffic t = sampled_traffic(g, machine, Counting::Sampled);
+  EXPECT_NEAR(t.a.l1 / truth->a.l1, 1, 0.05);
+  EXPECT_NEAR(t.a.l2 / truth->a.l2, 1, 0.05);
 }
 
 TEST(Sampled, HugeLayersTakeNoLonger) {
