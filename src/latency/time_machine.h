@@ -73,7 +73,7 @@ struct TimeMachine {
   BytesPerSecond dram_bandwidth;               ///< pins
   Seconds launch = kLaunch;                    ///< of a kernel within a stream of kernels
   bool one_winograd_shape = false;  ///< Volta and later ship one fused Winograd tile shape
-  /// Maxwell's measured libraries take Winograd for hardly any filter gradient (3 layers of 28).
+  /// Maxwell's measured libraries take Winograd for hardly any filter gradient (3 layers of 30).
   bool winograd_filter_gradient = true;
   TimeConstants constants;
   bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on
