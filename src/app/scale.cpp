@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "app/options.h"
 #include "app/scale_limits.h"
@@ -181,7 +182,9 @@ Factors doubled(Resource resource) {
   return factors;
 }
 
-report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
+/// `searched` hears of every target that was searched, and may stop.
+Result<report::ScaleStep> make_step(const NamedStudy& named, const Choices& choices,
+                                    const std::function<Status(double)>& searched) {
   const latency::ScalingStudy& study = named.study;
   const double base = study.step(Factors{}).seconds;
   report::ScaleStep step;
@@ -227,13 +230,16 @@ report::ScaleStep make_step(const NamedStudy& named, const Choices& choices) {
     std::optional<report::ScaleVariant> variant;
     if (best) variant = make_variant(study, best->factors, base, choices.cost);
     step.balanced.emplace_back(target, std::move(variant));
+    ROOFTILE_CHECK(searched(static_cast<double>(step.balanced.size()) /
+                            static_cast<double>(choices.targets.size())));
   }
   return step;
 }
 
 }  // namespace
 
-Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog) {
+Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog,
+                                  const Progress& progress) {
   ROOFTILE_TRY(const Choices choices, parse(request));
   ROOFTILE_TRY(const auto machine,
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
@@ -259,10 +265,15 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   for (const Request& step : steps) {
     ROOFTILE_TRY(const NamedStudy named, make_study(request, step, machine, catalog));
     ROOFTILE_CHECK(check_variant(named.study.kernels(), choices.factors));
-    if (auto note = tile_note(named.study.kernels(), choices.factors)) {
-      report.warnings.push_back(fmt::format("{}: {}", named.name, *note));
-    }
-    report.steps.push_back(make_step(named, choices));
+    const auto searched = [&](double part) -> Status {
+      const double done =
+          (static_cast<double>(report.steps.size()) + part) / static_cast<double>(steps.size());
+      if (!progress || progress({.fraction = done, .note = named.name})) return {};
+      return bad_input({}, "the study was stopped", {});
+    };
+    ROOFTILE_CHECK(searched(0));
+    ROOFTILE_TRY(report::ScaleStep made, make_step(named, choices, searched));
+    report.steps.push_back(std::move(made));
   }
   for (const auto& [level, known] :
        {std::pair{"L1", machine.bandwidth(hardware::MemoryLevel::L1).has_value()},

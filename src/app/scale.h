@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/catalog.h"
+#include "core/progress.h"
 #include "core/result.h"
 #include "ops/kernel_work.h"
 #include "report/scale_view.h"
@@ -25,6 +26,7 @@ struct ScaleRequest {
 };
 
 /// With `study` and no model: alexnet, vgg16, googlenet and resnet152 in inference and training.
-Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog);
+Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog,
+                                  const Progress& progress);
 
 }  // namespace rooftile::app

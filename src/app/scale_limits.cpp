@@ -19,7 +19,6 @@ namespace {
 using latency::Factors;
 using latency::Resource;
 using latency::ScalingKernel;
-using latency::StreamTile;
 
 /// The least factor, rounded up to four digits, as one types it.
 std::string factor_text(double least) {
@@ -40,27 +39,25 @@ bool is_product(const ScalingKernel& kernel) {
          std::holds_alternative<ops::GemmShape>(kernel.work.shape);
 }
 
-/// What a CTA holds of an SM.
+/// The least that a CTA of the kernel's library tiles holds of an SM.
 struct CtaMemory {
   double registers = std::numeric_limits<double>::infinity();
   double shared = std::numeric_limits<double>::infinity();  ///< bytes
 };
 
-CtaMemory memory_of(const StreamTile& tile, const ScalingKernel& kernel) {
-  const double element = latency::element_of(kernel.work.dtype);
-  return {.registers = static_cast<double>(latency::cta_registers(latency::cta_tile(tile))),
-          // Two buffers of a slice of both operands.
-          .shared = 2 * (tile.m + tile.n) * tile.k * element};
-}
-
-/// Of the smallest tile of a matrix product.
 CtaMemory smallest_cta(const ScalingKernel& kernel) {
+  const double element = latency::element_of(kernel.work.dtype);
   CtaMemory least;
-  for (const latency::Edges& edges : latency::kGemmTiles) {
-    const CtaMemory cta = memory_of(
-        latency::tile_of(kernel.machine, edges, latency::element_of(kernel.work.dtype)), kernel);
-    least.registers = std::min(least.registers, cta.registers);
-    least.shared = std::min(least.shared, cta.shared);
+  const auto add = [&](const latency::Edges& edges) {
+    const latency::StreamTile tile = latency::tile_of(kernel.machine, edges, element);
+    least.registers = std::min(
+        least.registers, static_cast<double>(latency::cta_registers(latency::cta_tile(tile))));
+    least.shared = std::min(least.shared, latency::cta_shared(tile, element).base());
+  };
+  if (const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape)) {
+    add({128, latency::narrowest_tile(*conv)});
+  } else {
+    for (const latency::Edges& edges : latency::kGemmTiles) add(edges);
   }
   return least;
 }
@@ -81,29 +78,6 @@ Status check_memory(const ScalingKernel& kernel, double factor) {
                         format_bytes(Bytes::from_base(cta.shared)));
   return tl::unexpected(
       too_small(Resource::SmMemory, factor, "leaves " + left, std::max(by_registers, by_shared)));
-}
-
-/// The GEMM tile with which the time model runs the kernel; nothing where it has none.
-std::optional<StreamTile> chosen_tile(const ScalingKernel& kernel, const Factors& factors) {
-  const latency::TimeMachine machine = latency::scaled(kernel.machine, factors);
-  if (const auto* gemm = std::get_if<ops::GemmShape>(&kernel.work.shape)) {
-    return latency::gemm_candidate(*gemm, kernel.work.dtype, machine).time.tile;
-  }
-  const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape);
-  if (conv == nullptr) return std::nullopt;
-  const latency::ConvCandidate best =
-      latency::conv_candidates(*conv, kernel.work.dtype, machine, {}).front();
-  switch (best.algorithm) {
-    case latency::ConvAlgorithm::ImplicitGemm:
-    case latency::ConvAlgorithm::ImplicitSmallTile:
-    case latency::ConvAlgorithm::WinogradNonfused:
-    case latency::ConvAlgorithm::ExplicitGemm: return best.time.tile;
-    case latency::ConvAlgorithm::WinogradFused:
-    case latency::ConvAlgorithm::Fft:
-    case latency::ConvAlgorithm::Direct:
-    case latency::ConvAlgorithm::Depthwise: return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -127,25 +101,6 @@ Status check_variant(std::span<const ScalingKernel> kernels, const Factors& fact
     }
   }
   return {};
-}
-
-std::optional<std::string> tile_note(std::span<const ScalingKernel> kernels,
-                                     const Factors& factors) {
-  if (factors.of(Resource::SmMemory) >= 1) return std::nullopt;
-  const auto too_large = std::count_if(kernels.begin(), kernels.end(), [&](const auto& kernel) {
-    const auto tile = chosen_tile(kernel, factors);
-    if (!tile) return false;
-    const CtaMemory cta = memory_of(*tile, kernel);
-    const latency::TimeMachine machine = latency::scaled(kernel.machine, factors);
-    return cta.registers > machine.registers ||
-           (machine.shared.base() > 0 && cta.shared > machine.shared.base());
-  });
-  if (too_large == 0) return std::nullopt;
-  return fmt::format(
-      "sm_memory x{:g}: {} of {} distinct kernels {} timed with a tile that does not fit into an "
-      "SM "
-      "then; smaller tiles would be slower",
-      factors.of(Resource::SmMemory), too_large, kernels.size(), too_large == 1 ? "is" : "are");
 }
 
 }  // namespace rooftile::app

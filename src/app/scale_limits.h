@@ -4,9 +4,7 @@
 // smallest tile of a matrix product.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 
 #include "core/result.h"
 #include "latency/scaling.h"
@@ -16,10 +14,5 @@ namespace rooftile::app {
 /// An error that names the factor and the least one with which all kernels run.
 Status check_variant(std::span<const latency::ScalingKernel> kernels,
                      const latency::Factors& factors);
-
-/// The time model takes a CTA to fit whatever its tile: says of how many kernels the tile that it
-/// chose does not fit into the variant's SMs.
-std::optional<std::string> tile_note(std::span<const latency::ScalingKernel> kernels,
-                                     const latency::Factors& factors);
 
 }  // namespace rooftile::app

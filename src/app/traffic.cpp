@@ -365,6 +365,11 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
       report.layers.back().count = kernels[i].count;
       continue;
     }
+    // The simulator tells its own progress, within a layer.
+    const double done = static_cast<double>(i) / static_cast<double>(kernels.size());
+    if (progress && !choices.simulate && !progress({.fraction = done, .note = kernels[i].name})) {
+      return bad_input({}, "the count was stopped", {});
+    }
     ROOFTILE_TRY(report::LayerTraffic layer, make_layer(kernels[i], study));
     report.layers.push_back(std::move(layer));
   }

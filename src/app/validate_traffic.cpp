@@ -118,8 +118,7 @@ Result<report::ValidationTable> validate_random(const ValidateRequest& request,
   report::ValidationTable table;
   table.title = fmt::format(
       "{} random layers, seed {}: error against the simulator, % ({} layers are so small that "
-      "exact "
-      "simulates them as well)",
+      "exact simulates them as well)",
       request.count, request.seed, whole);
   table.columns = kColumns;
   table.notes = std::move(notes);

@@ -27,7 +27,7 @@ Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& 
     return usage_error("--gpu is required", "rooftile gpus lists the names");
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto report, app::scale(options.request, catalog));
+  ROOFTILE_TRY(const auto report, app::scale(options.request, catalog, progress_bar("scaling")));
   const std::string format = format_of(options.output);
   if (format == "json") return emit(options.output, report::scale_to_json(report));
   if (format == "csv") {

@@ -54,7 +54,8 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto report,
-               app::traffic(options.request, catalog, progress_bar("simulating")));
+               app::traffic(options.request, catalog,
+                            progress_bar(options.request.simulate ? "simulating" : "counting")));
   const std::string format = format_of(options.output);
   if (format == "svg") {
     return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);

@@ -155,6 +155,7 @@ ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   ConvCandidate best;
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : tiles_of(c)) {
+    if (leaves_out(g, tiles_of(c), edges, element_of(dtype))) continue;
     const ImplicitLayer layer(c, dtype, g, edges);
     for (double split = 1; split <= most_parts; split *= 2) {
       const ConvCandidate candidate = cut_implicit(layer, g, split);
@@ -174,21 +175,6 @@ ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine
   out.time.sm += out.time.dram;  // too few loads in flight to overlap
   out.time.dram = 0;
   return out;
-}
-
-/// No kernel is faster than a level delivers its bytes. The fitted times of Winograd and FFT have
-/// no streams of their own for L1 and L2: on the machines of the fit they never bind, on variants
-/// with less bandwidth they do.
-void bind_to_levels(const TimeMachine& g, ConvCandidate& out) {
-  const auto bind = [&out](Bottleneck level, double seconds) {
-    if (seconds <= out.time.sm) return;
-    out.time.sm = seconds;
-    if (seconds > out.time.dram) out.time.bottleneck = level;
-  };
-  if (g.l2_bandwidth) bind(Bottleneck::L2, out.read.l2 / g.l2_bandwidth->base());
-  if (g.l1_bandwidth) {
-    bind(Bottleneck::L1, out.read.l1 / (g.sms * g.clock.base() * g.l1_bandwidth->base()));
-  }
 }
 
 /// A stride-1 3x3 layer as planes: `in` channels to `out` channels on n x h x w outputs.
@@ -241,7 +227,7 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   out.time.ctas = ctas;
   out.time.concurrent = g.sms;
   out.flops = 2 * ctas * p.in * kFusedMacs;
-  bind_to_levels(g, out);
+  bind_to_levels(g, out.read, out.time);
   return out;
 }
 
@@ -261,6 +247,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   ConvCandidate out{.algorithm = ConvAlgorithm::WinogradNonfused};
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : kGemmTiles) {
+    if (leaves_out(g, kGemmTiles, edges, 4)) continue;
     const StreamTime t =
         stream_time(g, work, tile_of(g, edges, 4),
                     {.extra = g.constants.nonfused_extra, .prologue = 0, .epilogue = 0});
@@ -284,7 +271,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
                              work.n * work.k * std::ceil(work.m / out.time.tile.m));
   out.read.l1 = out.read.l2 = read + std::max(gemm_loads, moved);
   out.flops = 2 * 36 * work.m * work.n * work.k;
-  bind_to_levels(g, out);
+  bind_to_levels(g, out.read, out.time);
   return out;
 }
 
@@ -305,7 +292,7 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   out.time.ctas = tiles * std::ceil(p.out / 32);
   out.time.concurrent = g.sms;
   out.flops = 2 * macs;
-  bind_to_levels(g, out);
+  bind_to_levels(g, out.read, out.time);
   return out;
 }
 
@@ -347,6 +334,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   GemmCandidate best;
   double least = std::numeric_limits<double>::infinity();
   for (const Edges& edges : kImplicitTiles) {
+    if (leaves_out(g, kImplicitTiles, edges, element)) continue;
     const StreamTile tile = tile_of(g, edges, element);
     const GemmCandidate run = fastest_part(g, [&](const TimeMachine& part) {
       return run_gemm(gemm, dtype, part, {.tile = tile, .taps = 1});
@@ -417,7 +405,7 @@ ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine&
   out.time.tile = {.m = kThreads, .n = 1, .k = taps};
   out.time.ctas = std::ceil(threads / kThreads);
   out.time.concurrent = g.sms * (kResidentThreads / kThreads);
-  bind_to_levels(g, out);
+  bind_to_levels(g, out.read, out.time);
   return out;
 }
 

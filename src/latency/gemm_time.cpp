@@ -36,6 +36,24 @@ StreamTile tile_of(const TimeMachine& g, const Edges& edges, double element) {
   return {.m = edges[0], .n = edges[1], .k = real(g.access.sector_bytes) / element};
 }
 
+bool leaves_out(const TimeMachine& g, std::span<const Edges> tiles, const Edges& edges,
+                double element) {
+  const auto fits = [&](const Edges& e) { return fits_sm(g, tile_of(g, e, element), element); };
+  return !fits(edges) && std::any_of(tiles.begin(), tiles.end(), fits);
+}
+
+void bind_to_levels(const TimeMachine& g, const ReadBytes& read, StreamTime& time) {
+  const auto bind = [&time](Bottleneck level, double seconds) {
+    if (seconds <= time.sm) return;
+    time.sm = seconds;
+    if (seconds > time.dram) time.bottleneck = level;
+  };
+  if (g.l2_bandwidth) bind(Bottleneck::L2, read.l2 / g.l2_bandwidth->base());
+  if (g.l1_bandwidth) {
+    bind(Bottleneck::L1, read.l1 / (g.sms * g.clock.base() * g.l1_bandwidth->base()));
+  }
+}
+
 traffic::ClosedCut cut_of(const StreamTile& tile, double split) {
   return {.tile = cta_tile(tile), .split_k = static_cast<std::int64_t>(split)};
 }
@@ -82,22 +100,15 @@ GemmCandidate vector_product(const ops::GemmShape& gemm, DType dtype, const Time
   const double element = element_of(dtype);
   const double k = real(gemm.k) * real(gemm.batch);
   const double bytes = (real(gemm.m) + real(gemm.n)) * k * element;
-  const double clocks = g.sms * g.clock.base();
   GemmCandidate out;
   out.vector = true;
   out.read = {.l1 = bytes, .l2 = bytes, .dram = bytes, .least = bytes};
   out.written = output_bytes(gemm, element);
-  out.time.compute = real(gemm.m) * real(gemm.n) * k / (clocks * g.vector_lanes);
+  out.time.compute = real(gemm.m) * real(gemm.n) * k / (g.sms * g.clock.base() * g.vector_lanes);
   out.time.sm = kInstructions * out.time.compute;
-  const auto bind = [&out](Bottleneck level, double seconds) {
-    if (seconds <= out.time.sm) return;
-    out.time.sm = seconds;
-    out.time.bottleneck = level;
-  };
-  if (g.l1_bandwidth) bind(Bottleneck::L1, bytes / (clocks * g.l1_bandwidth->base()));
-  if (g.l2_bandwidth) bind(Bottleneck::L2, bytes / g.l2_bandwidth->base());
   out.time.dram = (bytes + out.written) / (kDramFraction * g.dram_bandwidth.base());
   if (out.time.dram >= out.time.sm) out.time.bottleneck = Bottleneck::Dram;
+  bind_to_levels(g, out.read, out.time);
   out.time.tile = {.m = gemm.m == 1 ? 1 : kOutputs, .n = gemm.m == 1 ? kOutputs : 1, .k = 1};
   out.time.ctas = std::ceil(real(std::max(gemm.m, gemm.n)) / kOutputs) * real(gemm.batch);
   out.time.concurrent = g.sms * kResident;
@@ -118,6 +129,7 @@ GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const Time
   for (double split = 1; split <= kMaxSplit; split *= 2) {
     double fewest = std::numeric_limits<double>::infinity();
     for (const Edges& edges : kGemmTiles) {
+      if (leaves_out(g, kGemmTiles, edges, element)) continue;
       const StreamTile tile = tile_of(g, edges, element);
       const GemmCandidate run = fastest_part(g, [&](const TimeMachine& part) {
         return run_gemm(gemm, dtype, part,

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "latency/stream_time.h"
 
@@ -42,6 +43,8 @@ GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachin
 /// Its time with bytes that were counted instead of the closed forms'; without partial sums.
 StreamTime time_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
                      const GemmCut& cut, const traffic::ReadBytes& read);
+/// No kernel is faster than L1 and L2 deliver its bytes: for times without streams of their own.
+void bind_to_levels(const TimeMachine& machine, const traffic::ReadBytes& read, StreamTime& time);
 /// The fastest tile and split of a plain GEMM, or the kernel of a matrix and a vector.
 GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
 
@@ -53,6 +56,9 @@ double output_bytes(const ops::GemmShape& gemm, double element);
 
 /// One sector along k.
 StreamTile tile_of(const TimeMachine& machine, const Edges& edges, double element);
+/// Whether a search leaves the tile out: it does not fit into an SM, and another of them does.
+bool leaves_out(const TimeMachine& machine, std::span<const Edges> tiles, const Edges& edges,
+                double element);
 traffic::ClosedCut cut_of(const StreamTile& tile, double split);
 traffic::ClosedMachine closed_machine(const TimeMachine& machine, const StreamTile& tile,
                                       double element);

@@ -16,10 +16,6 @@ constexpr double kOutputsPerThread = 64;  // 8 x 8 accumulators
 constexpr std::int64_t kRegistersPerThread = 128;
 constexpr double kWarpTileM = 64, kWarpTileN = 32;
 
-double shared_bytes_per_cta(const StreamTile& tile, double element) {
-  return 2 * (tile.m + tile.n) * tile.k * element;  // double buffered
-}
-
 /// Clocks of one CTA iteration in each throughput stream.
 struct Streams {
   double compute = 0, shared = 0, l1 = 0;
@@ -130,7 +126,7 @@ double active_ctas(const TimeMachine& g, const StreamTile& tile, double element)
   const tile::CtaNeeds cta{
       .threads = static_cast<std::int64_t>(tile.m * tile.n / kOutputsPerThread),
       .registers_per_thread = kRegistersPerThread,
-      .shared = Bytes::from_base(shared_bytes_per_cta(tile, element))};
+      .shared = cta_shared(tile, element)};
   return static_cast<double>(tile::active_ctas(cta, sm));
 }
 
@@ -138,10 +134,18 @@ std::int64_t cta_registers(const traffic::CtaTile& tile) {
   return tile.m * tile.n / static_cast<std::int64_t>(kOutputsPerThread) * kRegistersPerThread;
 }
 
+Bytes cta_shared(const StreamTile& tile, double element) {
+  return Bytes::from_base(2 * (tile.m + tile.n) * tile.k * element);
+}
+
+bool fits_sm(const TimeMachine& g, const StreamTile& tile, double element) {
+  return static_cast<double>(cta_registers(cta_tile(tile))) <= g.registers &&
+         (g.shared.base() <= 0 || cta_shared(tile, element) <= g.shared);
+}
+
 Bytes l1_data_size(const TimeMachine& g, const StreamTile& tile, double element) {
   if (!g.l1_includes_shared) return g.l1_size;
-  const Bytes used =
-      Bytes::from_base(active_ctas(g, tile, element) * shared_bytes_per_cta(tile, element));
+  const Bytes used = cta_shared(tile, element) * active_ctas(g, tile, element);
   return max(g.l1_size - used, g.l1_size / 8.0);
 }
 

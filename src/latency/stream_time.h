@@ -82,8 +82,11 @@ double batch_size(double active);
 /// memory (two buffers) and at most TimeMachine::most_active.
 double active_ctas(const TimeMachine& machine, const StreamTile& tile, double element);
 
-/// Registers of a CTA of the tile.
+/// Registers of a CTA of the tile, and its shared memory: two buffers of a slice of both operands.
 std::int64_t cta_registers(const traffic::CtaTile& tile);
+Bytes cta_shared(const StreamTile& tile, double element);
+/// Whether an SM can hold a CTA of the tile; shared memory of unknown size holds any.
+bool fits_sm(const TimeMachine& machine, const StreamTile& tile, double element);
 
 /// L1 left for data while `active` CTAs of the tile hold their shared memory.
 Bytes l1_data_size(const TimeMachine& machine, const StreamTile& tile, double element);

@@ -7,6 +7,7 @@
 
 #include "core/integer.h"
 #include "ops/touched_rows.h"
+#include "traffic/cache_sim.h"
 #include "traffic/conv_forms.h"
 #include "traffic/reuse_stack.h"
 
@@ -14,7 +15,7 @@ namespace rooftile::traffic {
 
 namespace {
 
-constexpr std::int64_t kL2Ways = 16;
+constexpr std::int64_t kL2Ways = CacheMachine{}.l2_ways;
 constexpr double kFlushed = 1.005;  // passes from which on fewer CTAs in flight may read less
 
 double real(std::int64_t value) {

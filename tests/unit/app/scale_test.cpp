@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace rooftile::app {
 namespace {
 
@@ -16,7 +19,7 @@ ScaleRequest layer_3x3() {
 }
 
 Error error_of(const ScaleRequest& request) {
-  const auto report = scale(request, Catalog::embedded());
+  const auto report = scale(request, Catalog::embedded(), {});
   return report ? Error{.where = {}, .message = "accepted", .hint = {}} : report.error();
 }
 
@@ -47,7 +50,7 @@ TEST(Scale, WeightZeroIsFreeAndNegativeRefused) {
   ScaleRequest request = layer_3x3();
   request.set = {"sms=2"};
   request.cost = {"sms=0"};
-  const auto report = scale(request, Catalog::embedded());
+  const auto report = scale(request, Catalog::embedded(), {});
   ASSERT_TRUE(report);
   EXPECT_EQ(report->steps.front().variants.front().cost, 0);
   request.cost = {"sms=-0.5"};
@@ -81,16 +84,22 @@ TEST(Scale, MachinesThatCannotRunAreRefused) {
   EXPECT_EQ(error_of_set("sm_memory=0.125").message, "accepted");
 }
 
-// 128 x 128 outputs need half of the registers.
-TEST(Scale, SaysWhereTilesDoNotFit) {
+// A study says where it is, between 0 and 1 and never backwards, and stops when asked to.
+TEST(Scale, ReportsProgressAndStops) {
   ScaleRequest request = layer_3x3();
-  request.conv = ops::ConvShape{.n = 64, .c = 256, .h = 28, .w = 28, .k = 256};
-  request.set = {"sm_memory=0.125"};
-  const auto small = scale(request, Catalog::embedded()).value();
-  ASSERT_EQ(small.warnings.size(), 1U);
-  EXPECT_NE(small.warnings.front().find("does not fit"), std::string::npos);
-  request.set = {"sm_memory=0.5"};
-  EXPECT_TRUE(scale(request, Catalog::embedded()).value().warnings.empty());
+  request.study = true;
+  std::vector<double> fractions;
+  const auto listen = [&](const ProgressState& state) {
+    fractions.push_back(state.fraction);
+    return true;
+  };
+  ASSERT_TRUE(scale(request, Catalog::embedded(), listen));
+  ASSERT_GE(fractions.size(), 2U);
+  EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
+  EXPECT_EQ(fractions.back(), 1);
+  const auto stopped = scale(request, Catalog::embedded(), [](const auto&) { return false; });
+  ASSERT_FALSE(stopped);
+  EXPECT_NE(stopped.error().message.find("stopped"), std::string::npos);
 }
 
 }  // namespace

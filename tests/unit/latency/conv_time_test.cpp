@@ -170,6 +170,21 @@ TEST(ConvCandidates, FilterGradientsLoadAndAddUp) {
   EXPECT_NEAR(clocks(wide), multiply / 2 + load + rest, 1e-6);
 }
 
+// An SM with an eighth of the registers holds 128x32 and 64x64 outputs, not 128x128.
+TEST(ConvCandidates, TilesFitIntoAnSm) {
+  TimeMachine small = fp32("v100-pcie-32gb");
+  small.registers /= 8;
+  for (const ops::ConvPass pass : {ops::ConvPass::Forward, ops::ConvPass::FilterGradient}) {
+    ops::ConvShape conv = layer_3x3();
+    conv.pass = pass;
+    for (const ConvCandidate& c : conv_candidates(conv, DType::Fp32, small, {})) {
+      EXPECT_TRUE(fits_sm(small, c.time.tile, 4)) << name_of(c.algorithm);
+    }
+  }
+  const ops::GemmShape gemm{.m = 4096, .n = 4096, .k = 512};
+  EXPECT_TRUE(fits_sm(small, gemm_candidate(gemm, DType::Fp32, small).time.tile, 4));
+}
+
 // What the measured libraries of Maxwell do.
 TEST(ConvCandidates, MaxwellTakesNoWinogradForFilterGradients) {
   ops::ConvShape conv = layer_3x3();
