@@ -21,7 +21,6 @@ endforeach()
 add_library(header_test OBJECT ${header_sources})
 target_include_directories(header_test PRIVATE ${PROJECT_SOURCE_DIR}/src
                            ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests)
-target_compile_definitions(header_test PRIVATE ROOFTILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_compile_options(header_test PRIVATE -fsyntax-only)
 target_link_libraries(header_test PRIVATE rooftile_warnings fmt::fmt nlohmann_json::nlohmann_json
                                           Threads::Threads GTest::gtest)

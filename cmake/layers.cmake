@@ -114,11 +114,14 @@ function(rooftile_test name folder)
   if(NOT sources)
     return()
   endif()
-  add_executable(${name}_test ${sources})
+  set(source_folder ${PROJECT_BINARY_DIR}/generated/source_folder.cpp)
+  file(CONFIGURE OUTPUT ${source_folder} @ONLY CONTENT
+"#include \"source_folder.h\"
+std::filesystem::path rooftile::testing::source_folder() { return \"${PROJECT_SOURCE_DIR}\"; }
+")
+  add_executable(${name}_test ${sources} ${source_folder})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/src
                                                   ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name}_test PRIVATE
-    ROOFTILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name}_test PRIVATE rooftile rooftile_warnings GTest::gtest GTest::gmock
                                              GTest::gtest_main nlohmann_json::nlohmann_json)
   gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)

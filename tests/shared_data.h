@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <string>
 
+#include "source_folder.h"
+
 namespace rooftile::testing {
 
 inline std::filesystem::path shared_data() {
   if (const char* folder = std::getenv("ROOFTILE_DATA")) return folder;
-  return std::filesystem::path(ROOFTILE_SOURCE_DIR) / ".." / "shared" / "data";
+  return source_folder() / ".." / "shared" / "data";
 }
 
 inline bool has_shared_data(const std::string& relative) {

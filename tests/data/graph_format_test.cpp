@@ -9,12 +9,13 @@
 #include "core/file.h"
 #include "graph/import/native_ops.h"
 #include "graph/import_model.h"
+#include "source_folder.h"
 
 namespace rooftile::graph {
 namespace {
 
 std::string page() {
-  const auto text = read_file(ROOFTILE_SOURCE_DIR "/docs/format/graph.md");
+  const auto text = read_file(testing::source_folder() / "docs/format/graph.md");
   EXPECT_TRUE(text.has_value()) << to_string(text.error());
   return text.value_or("");
 }

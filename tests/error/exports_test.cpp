@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "profile/evaluate.h"
 #include "profile/importer.h"
+#include "source_folder.h"
 
 namespace rooftile::profile {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path folder() {
-  return fs::path(ROOFTILE_SOURCE_DIR) / "tests" / "error" / "exports";
+  return testing::source_folder() / "tests" / "error" / "exports";
 }
 
 std::map<std::string, std::string> expected_messages() {

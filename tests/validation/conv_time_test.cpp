@@ -8,6 +8,7 @@
 #include "app/validate_traffic.h"
 #include "core/text.h"
 #include "shared_data.h"
+#include "source_folder.h"
 
 namespace rooftile::app {
 namespace {
@@ -60,7 +61,7 @@ TEST(ConvTime, NeuSight) {
 
 TEST(ConvTime, UnknownLayoutIsAnError) {
   const auto table =
-      validate_traffic({.file = ROOFTILE_SOURCE_DIR "/README.md"}, Catalog::embedded(), {});
+      validate_traffic({.file = testing::source_folder() / "README.md"}, Catalog::embedded(), {});
   ASSERT_FALSE(table);
 }
 

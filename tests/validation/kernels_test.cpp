@@ -10,13 +10,14 @@
 #include "core/file.h"
 #include "fit/evaluate.h"
 #include "shared_data.h"
+#include "source_folder.h"
 
 namespace rooftile::fit {
 namespace {
 
 std::map<std::string, double> committed() {
   const auto text =
-      read_file(std::string(ROOFTILE_SOURCE_DIR) + "/data/predictors/default/card.json");
+      read_file(testing::source_folder() / "data/predictors/default/card.json");
   std::map<std::string, double> errors;
   if (!text) return errors;
   const auto card = nlohmann::json::parse(*text);

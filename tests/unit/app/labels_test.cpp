@@ -11,10 +11,12 @@
 #include <fstream>
 #include <string>
 
+#include "source_folder.h"
+
 namespace rooftile::app {
 namespace {
 
-const std::string kFolder = std::string(ROOFTILE_SOURCE_DIR) + "/tests/golden/evaluate/";
+const std::string kFolder = testing::source_folder() / "tests/golden/evaluate/";
 
 /// Everything takes three times its bound, give or take nothing.
 class ThreeTimesTheBound : public latency::Predictor {
