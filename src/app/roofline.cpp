@@ -332,8 +332,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
                                             .mean_clock = request.nersc,
                                             .inner_join = request.nersc,
                                             .tensor_512 = request.nersc,
-                                            .launch_groups = request.predict,
-                                            .short_launch = Seconds::from_base(10e-6)};
+                                            .launch_groups = request.predict};
   std::vector<roofline::NamedRun> runs;
   for (const NamedProfile& named : profiles) {
     ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation));

@@ -100,6 +100,19 @@ TEST(Nvprof, TracesWithAndWithoutMetrics) {
   EXPECT_GT(affinity(times, metrics), 0.9);  // exports of one run
 }
 
+TEST(Nvprof, LaunchesBelowTenMicrosecondsAreCountedApart) {
+  const KernelRecord record =
+      only(import("==9== Profiling result:\n"
+                  "\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\","
+                  "\"Block Z\",\"Device\",\"Name\"\n"
+                  "ms,us,,,,,,,,\n"
+                  "1.5,9.9,8,4,1,256,1,1,\"Tesla P100-PCIE-16GB (0)\",\"gemm(int) [12]\"\n"
+                  "2.5,10.1,8,4,1,256,1,1,\"Tesla P100-PCIE-16GB (0)\",\"gemm(int) [14]\"\n"));
+  EXPECT_EQ(record.launches, 2);
+  EXPECT_EQ(record.short_launches, 1);
+  EXPECT_DOUBLE_EQ(record.short_time.base(), 9.9e-6);
+}
+
 TEST(Nvprof, IndentedText) {
   const RawProfile p = import(
       "==1== NVPROF is profiling process 1\n"

@@ -117,6 +117,26 @@ TEST(Checks, NamedWarnings) {
   EXPECT_TRUE(clean.warnings.empty()) << clean.warnings[0].message;
 }
 
+TEST(Chart, LaunchBoundBeginsAtHalfOfTheTime) {
+  // 10 launches of 4.2 us are 42 us.
+  const Chart chart = chart_of({kernel("a", 0.085, 0.1, 0.01), kernel("b", 0.083, 0.1, 0.01)});
+  ASSERT_EQ(chart.points.size(), 2U);
+  EXPECT_FALSE(chart.points[0].launch_bound);  // 0.494 of the time
+  EXPECT_TRUE(chart.points[1].launch_bound);   // 0.506
+}
+
+TEST(Checks, LaunchBoundByLaunchesOrByTime) {
+  const auto with_shorts = [](std::int64_t launches, double fraction) {
+    KernelRecord record = kernel("a", 2.0, 10.0, 0.5);
+    record.short_launches = launches;
+    record.short_time = *record.time * fraction;
+    return warns(chart_of({record}), "launch-bound");
+  };
+  EXPECT_FALSE(with_shorts(4, 0.09));  // of 10 launches
+  EXPECT_TRUE(with_shorts(5, 0.01));
+  EXPECT_TRUE(with_shorts(1, 0.11));
+}
+
 TEST(Comparison, RanksByDifferenceOfTime) {
   NamedRun first, second;
   first.run.kernels = {kernel("a", 5.0, 10.0, 0.5), kernel("b", 1.0, 1.0, 0.1)};
