@@ -16,8 +16,7 @@ namespace rooftile::fit {
 namespace {
 
 std::map<std::string, double> committed() {
-  const auto text =
-      read_file(testing::source_folder() / "data/predictors/default/card.json");
+  const auto text = read_file(testing::source_folder() / "data/predictors/default/card.json");
   std::map<std::string, double> errors;
   if (!text) return errors;
   const auto card = nlohmann::json::parse(*text);
