@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gates: the error of what ships on everything measured that is at hand - whole steps, 16- and
+// 8-bit products, attention, collectives, convolutions - held at the levels of levels.csv. These
+// are errors on data that the predictor was fitted on; what they guard against is a change that
+// nobody meant. `tools/update_predictions --validation` writes the levels again.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "aggregate/communication.h"
+#include "app/labels.h"
+#include "app/validate_traffic.h"
+#include "fit/evaluate.h"
+#include "hardware/load.h"
+#include "regression/table.h"
+#include "shared_data.h"
+
+namespace rooftile {
+namespace {
+
+constexpr const char* kLevels = "tests/validation/levels.csv";
+constexpr double kTolerance = 0.5;  // percentage points
+
+using Levels = std::map<std::string, double>;  ///< group -> mean error in percent
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::embedded();
+  return kCatalog;
+}
+
+std::unique_ptr<latency::Predictor> default_predictor() {
+  auto predictor = latency::make_predictor("", catalog());
+  EXPECT_TRUE(predictor) << to_string(predictor.error());
+  return *std::move(predictor);
+}
+
+/// Rewrites the rows of one kind of measurement ("steps/..."), or holds them.
+void hold(const std::string& kind, const Levels& now) {
+  ASSERT_FALSE(now.empty());
+  auto table = testing::read_table(kLevels);
+  ASSERT_TRUE(table) << to_string(table.error());
+  if (testing::rewrites()) {
+    std::erase_if(table->rows, [&](const auto& row) { return row[0].starts_with(kind + "/"); });
+    for (const auto& [group, percent] : now) {
+      table->rows.push_back({kind + "/" + group, fmt::format("{:.2f}", percent)});
+    }
+    std::sort(table->rows.begin(), table->rows.end());
+    ASSERT_TRUE(testing::write_table(*table));
+    return;
+  }
+  std::size_t compared = 0;
+  for (const auto& row : table->rows) {
+    if (!row[0].starts_with(kind + "/")) continue;
+    const auto found = now.find(row[0].substr(kind.size() + 1));
+    ASSERT_NE(found, now.end()) << row[0] << " was not measured";
+    ++compared;
+    EXPECT_LE(found->second, parse_double(row[1]).value_or(0) + kTolerance)
+        << row[0] << ": the error grew\nhint: if it must, tools/update_predictions --validation";
+  }
+  EXPECT_EQ(compared, now.size())
+      << "groups without a level: tools/update_predictions --validation";
+}
+
+TEST(Gates, WholeSteps) {
+  const std::string file = "neusight/labels.csv";
+  if (!testing::has_shared_data(file)) GTEST_SKIP() << "no measured steps: " << file;
+  const auto predictor = default_predictor();
+  const auto evaluation = app::evaluate_labels(
+      (testing::shared_data() / file).string(),
+      (testing::shared_data() / "neusight/models").string(), catalog(),
+      [&](const hardware::GpuSpec&) { return app::LabelPredictors{.main = predictor.get()}; });
+  ASSERT_TRUE(evaluation) << to_string(evaluation.error());
+  Levels levels;
+  for (const report::LabelSummary& s : evaluation->summary) {
+    levels[s.group] = s.mean_error * 100;
+  }
+  hold("steps", levels);
+}
+
+/// Every n-th row of the files, per class and GPU.
+Levels kernel_levels(const std::string& prefix, std::size_t every) {
+  std::vector<std::string> files;
+  for (const char* gpu : {"a100_sxm", "h100_sxm", "h200_sxm", "l40s"}) {
+    files.push_back((testing::shared_data() / (prefix + gpu + ".csv")).string());
+  }
+  auto dataset = fit::read_datasets(files, catalog());
+  EXPECT_TRUE(dataset) << to_string(dataset.error());
+  if (!dataset) return {};
+  std::vector<fit::Sample> kept;
+  for (std::size_t i = 0; i < dataset->samples.size(); i += every) {
+    kept.push_back(dataset->samples[i]);
+  }
+  dataset->samples = std::move(kept);
+  const auto predictor = default_predictor();
+  Levels levels;
+  for (const fit::Summary& s : fit::evaluate(*dataset, *predictor, {}).summary) {
+    levels[s.group] = s.mean_error * 100;
+  }
+  return levels;
+}
+
+TEST(Gates, Products) {
+  const std::string prefix = "aiconfigurator/gemm_";
+  if (!testing::has_shared_data(prefix + "l40s.csv")) GTEST_SKIP() << "no " << prefix << "*.csv";
+  hold("products", kernel_levels(prefix, 7));
+}
+
+TEST(Gates, AttentionOfPrompts) {
+  const std::string prefix = "aiconfigurator/context_attention_";
+  if (!testing::has_shared_data(prefix + "l40s.csv")) GTEST_SKIP() << "no " << prefix << "*.csv";
+  hold("attention_prompts", kernel_levels(prefix, 5));
+}
+
+TEST(Gates, AttentionOfTokens) {
+  const std::string prefix = "aiconfigurator/generation_attention_";
+  if (!testing::has_shared_data(prefix + "l40s.csv")) GTEST_SKIP() << "no " << prefix << "*.csv";
+  hold("attention_tokens", kernel_levels(prefix, 5));
+}
+
+/// All-reduces of 16-bit numbers, 4 KiB to 512 MiB, on `gpu` and its own links.
+Status add_all_reduces(const std::string& file, const std::string& id, Levels& levels) {
+  ROOFTILE_TRY(const auto gpu, hardware::load_gpu(catalog(), id));
+  ROOFTILE_TRY(auto csv, CsvReader::open((testing::shared_data() / file).string(), {}));
+  ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
+  ROOFTILE_TRY(const std::size_t op, header.column("op_name"));
+  ROOFTILE_TRY(const std::size_t dtype, header.column("nccl_dtype"));
+  ROOFTILE_TRY(const std::size_t num_gpus, header.column("num_gpus"));
+  ROOFTILE_TRY(const std::size_t size, header.column("message_size"));
+  ROOFTILE_TRY(const std::size_t latency, header.column("latency"));
+  std::map<std::int64_t, std::vector<Compared>> cases;
+  while (true) {
+    ROOFTILE_TRY(const bool more, csv.next());
+    if (!more) break;
+    if (csv[op] != "all_reduce" || csv[dtype] != "half") continue;
+    ROOFTILE_TRY(const std::int64_t gpus, csv.integer(num_gpus));
+    ROOFTILE_TRY(const double elements, csv.number(size));
+    ROOFTILE_TRY(const double milliseconds, csv.number(latency));
+    const Bytes bytes = Bytes::from_base(2 * elements);
+    if (bytes < 4_KiB || bytes > 512_MiB) continue;
+    ROOFTILE_TRY(const auto system, hardware::system_of(gpu, gpus));
+    ROOFTILE_TRY(const auto link, hardware::link_of(system, gpus));
+    const double predicted = to_ms(aggregate::all_reduce(bytes, gpus, link).time);
+    cases[gpus].push_back({.measured = milliseconds, .predicted = predicted});
+  }
+  for (const auto& [gpus, rows] : cases) {
+    levels[fmt::format("{} x {}", gpus, id)] = error_statistics(rows).mean_error * 100;
+  }
+  return {};
+}
+
+TEST(Gates, Collectives) {
+  const std::string prefix = "aiconfigurator/nccl_";
+  if (!testing::has_shared_data(prefix + "l40s.csv")) GTEST_SKIP() << "no " << prefix << "*.csv";
+  Levels levels;
+  for (const auto& [file, gpu] :
+       {std::pair("a100_sxm", "a100-sxm-80gb"), std::pair("h100_sxm", "h100-sxm"),
+        std::pair("h200_sxm", "h200-sxm"), std::pair("l40s", "l40s")}) {
+    const Status added = add_all_reduces(prefix + file + ".csv", gpu, levels);
+    ASSERT_TRUE(added) << to_string(added.error());
+  }
+  hold("collectives", levels);
+}
+
+/// Every cell of a validation table that is a percentage: "13.4 % (0.93)".
+Levels cells_of(const std::string& file) {
+  const auto table =
+      app::validate_traffic({.file = (testing::shared_data() / file).string()}, catalog(), {});
+  EXPECT_TRUE(table) << to_string(table.error());
+  Levels levels;
+  if (!table) return levels;
+  for (const auto& cells : table->rows) {
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      const auto percent = parse_double(split(cells[i], ' ')[0]);
+      if (!percent || cells[i].find('%') == std::string::npos) continue;
+      std::string group = cells[0] + "/" + table->columns[i];
+      std::erase(group, ',');
+      // Hit rates count as what they miss.
+      const bool hits = group.ends_with("right") || group.ends_with("1.3");
+      if (hits) group += " (missed)";
+      levels[group] = hits ? 100 - *percent : *percent;
+    }
+  }
+  return levels;
+}
+
+TEST(Gates, ConvolutionsOfDeepBench) {
+  const std::string file = "deepbench/conv.csv";
+  if (!testing::has_shared_data(file)) GTEST_SKIP() << "no " << file;
+  hold("convolutions_deepbench", cells_of(file));
+}
+
+TEST(Gates, ConvolutionsOfNeuSight) {
+  const std::string file = "neusight/nvidia/conv.csv";
+  if (!testing::has_shared_data(file)) GTEST_SKIP() << "no " << file;
+  hold("convolutions_neusight", cells_of(file));
+}
+
+}  // namespace
+}  // namespace rooftile
