@@ -11,6 +11,7 @@
 
 #include "bench.h"
 #include "core/csv.h"
+#include "temporary_folder.h"
 
 namespace {
 
@@ -62,7 +63,7 @@ Result<double> sum_numbers(const std::string& path) {
 
 int main() {
   namespace bench = rooftile::bench;
-  const bench::TemporaryFolder folder;
+  const rooftile::testing::TemporaryFolder folder;
   const std::string path = folder.file("kernels.csv");
   const std::string text = kernel_rows();
   std::ofstream(path, std::ios::binary) << text;

@@ -12,6 +12,7 @@
 
 #include "bench.h"
 #include "profile/importer.h"
+#include "temporary_folder.h"
 
 namespace {
 
@@ -115,7 +116,7 @@ std::string trace() {
 
 int main() {
   namespace bench = rooftile::bench;
-  const bench::TemporaryFolder folder;
+  const rooftile::testing::TemporaryFolder folder;
   std::vector<bench::Row> rows;
   const auto measure = [&](const char* what, const std::string& text, const char* rival,
                            const std::string& setup, const std::string& statement,

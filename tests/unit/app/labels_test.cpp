@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "source_folder.h"
+#include "temporary_folder.h"
 
 namespace rooftile::app {
 namespace {
@@ -108,15 +106,13 @@ class LabelFiles : public ::testing::Test {
  protected:
   /// Rows below a header with the least columns.
   Result<report::LabelEvaluation> read(const std::string& rows) const {
-    const auto path =
-        std::filesystem::temp_directory_path() / fmt::format("rooftile_labels_{}.csv", ::getpid());
-    std::ofstream(path) << "device,model_name,mode,seqlen,batch,option,measured_ms\n" << rows;
+    const testing::TemporaryFolder folder;
     const ThreeTimesTheBound predictor;
-    const auto result = evaluate_labels(
-        path.string(), kFolder + "models", Catalog::embedded(),
+    return evaluate_labels(
+        folder.write("labels.csv",
+                     "device,model_name,mode,seqlen,batch,option,measured_ms\n" + rows),
+        kFolder + "models", Catalog::embedded(),
         [&](const hardware::GpuSpec&) { return LabelPredictors{.main = &predictor}; });
-    std::filesystem::remove(path);
-    return result;
   }
   /// The error of input that the rows must give.
   std::string refused(const std::string& rows) const {

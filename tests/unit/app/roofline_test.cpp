@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "report/roofline_view.h"
 #include "shared_data.h"
+#include "temporary_folder.h"
 
 namespace rooftile::app {
 namespace {
@@ -17,21 +17,10 @@ namespace fs = std::filesystem;
 
 class Roofline : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) {
-    const fs::path path = folder_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
+    return folder_.write(name, text);
   }
-  fs::path folder_;
+  rooftile::testing::TemporaryFolder folder_;
 };
 
 /// A wide table with one counter; launches are (kernel, value).
@@ -108,7 +97,7 @@ TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
   write("run1/t", table("gpu__time_duration.sum", "ns", {{"a", 100}}));
   write("run1/b", table("dram__bytes.sum", "byte", {{"a", 1000}}));
   const std::string other = write("x.csv", table("gpu__time_duration.sum", "ns", {{"a", 400}}));
-  RooflineRequest request = request_for({(folder_ / "run1").string(), "second=" + other});
+  RooflineRequest request = request_for({folder_.file("run1"), "second=" + other});
   request.compare = true;
   const auto chart = roofline(request, Catalog::embedded());
   ASSERT_TRUE(chart) << to_string(chart.error());
@@ -127,8 +116,7 @@ TEST_F(Roofline, FoldersOfOneNameStayApartAndKeepTheirNotes) {
     write(std::string(run) + "/pmc_2/b", table("dram__bytes.sum", "byte", {{"a", 1000}}));
     write(std::string(run) + "/app.log", "hello\n");
   }
-  RooflineRequest request =
-      request_for({(folder_ / "A/out").string(), (folder_ / "B/out/").string()});
+  RooflineRequest request = request_for({folder_.file("A/out"), folder_.file("B/out/")});
   request.compare = true;
   const auto chart = roofline(request, Catalog::embedded());
   ASSERT_TRUE(chart) << to_string(chart.error());

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host processor: topology, environment, and a real measurement that takes a second.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "characterize/cpu/cpu_device.h"
 #include "characterize/cpu/topology.h"
 #include "characterize/environment.h"
 #include "characterize/sweep.h"
+#include "temporary_folder.h"
 
 namespace rooftile::characterize::cpu {
 namespace {
@@ -26,8 +25,6 @@ TEST(Topology, ParsesListsOfProcessors) {
 class SysfsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ =
-        std::filesystem::temp_directory_path() / ("rooftile_sysfs." + std::to_string(::getpid()));
     put("proc/cpuinfo", "processor : 0\nmodel name\t: Test CPU\n");
     put("proc/meminfo", "MemTotal:       1024 kB\n");
     put("sys/devices/system/cpu/online", "0-7");
@@ -44,11 +41,7 @@ class SysfsTest : public ::testing::Test {
       put_cache(cpu + "cache/index2/", "2", "Unified", "1M", core < 2 ? "0-1,4-5" : "2-3,6-7");
     }
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void put(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name) << text;
-  }
+  void put(const std::string& name, const std::string& text) const { root_.write(name, text); }
   void put_cache(const std::string& folder, const char* level, const char* type, const char* size,
                  const std::string& shared) const {
     put(folder + "level", level);
@@ -57,11 +50,11 @@ class SysfsTest : public ::testing::Test {
     put(folder + "shared_cpu_list", shared);
     put(folder + "coherency_line_size", "64");
   }
-  std::filesystem::path root_;
+  rooftile::testing::TemporaryFolder root_;
 };
 
 TEST_F(SysfsTest, ReadsSocketsCoresAndCaches) {
-  const Topology t = load_topology_from_sysfs(root_.string() + "/");
+  const Topology t = load_topology_from_sysfs(root_.file(""));
   EXPECT_EQ(t.model, "Test CPU");
   EXPECT_EQ(t.memory, 1_MiB);
   ASSERT_EQ(t.processors.size(), 8u);
@@ -70,7 +63,7 @@ TEST_F(SysfsTest, ReadsSocketsCoresAndCaches) {
 }
 
 TEST_F(SysfsTest, TakesOneThreadPerCoreAndSumsTheirCaches) {
-  const Topology t = load_topology_from_sysfs(root_.string() + "/");
+  const Topology t = load_topology_from_sysfs(root_.file(""));
   const auto all = choose_processors(t, std::nullopt);
   ASSERT_EQ(all.size(), 4u);
   const auto levels = cache_levels(t, all);

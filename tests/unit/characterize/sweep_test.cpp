@@ -2,13 +2,12 @@
 #include "characterize/sweep.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "characterize/characterize.h"
 #include "core/file.h"
+#include "temporary_folder.h"
 #include "unit/characterize/fake_device.h"
 
 namespace rooftile::characterize {
@@ -18,14 +17,6 @@ using testing::FakeDevice;
 
 class SweepTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("rooftile_sweep_test." + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-    checkpoint_ = (folder_ / "run.samples").string();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static Plan quick_plan(const Device& device) {
     auto plan =
         make_plan(device.description(), device.capabilities(),
@@ -37,8 +28,8 @@ class SweepTest : public ::testing::Test {
     return *plan;
   }
 
-  std::filesystem::path folder_;
-  std::string checkpoint_;
+  rooftile::testing::TemporaryFolder folder_;
+  std::string checkpoint_ = folder_.file("run.samples");
 };
 
 TEST_F(SweepTest, MeasuresWhatTheDeviceDoes) {

@@ -3,37 +3,25 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "temporary_folder.h"
 
 namespace rooftile {
 namespace {
 
-namespace fs = std::filesystem;
-
 class CatalogFolders : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ = fs::path(::testing::TempDir()) / ("rooftile_catalog_" + std::to_string(::getpid()));
-    fs::create_directories(root_);
-  }
-  void TearDown() override {
-    ::unsetenv("ROOFTILE_CATALOG");
-    fs::remove_all(root_);
-  }
+  void TearDown() override { ::unsetenv("ROOFTILE_CATALOG"); }
   /// A folder with one file.
   std::string folder(const std::string& name, const std::string& file, const std::string& text) {
-    const fs::path path = root_ / name / file;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return (root_ / name).string();
+    root_.write(name + "/" + file, text);
+    return root_.file(name);
   }
 
-  fs::path root_;
+  testing::TemporaryFolder root_;
 };
 
 constexpr const char* kL4 = "gpus/nvidia_l4_24gb.json";
@@ -44,7 +32,7 @@ TEST_F(CatalogFolders, EmbeddedFilesNeedNoDisk) {
   const auto file = catalog.read(kL4);
   ASSERT_TRUE(file);
   EXPECT_EQ(file->name, std::string("catalog:") + kL4);
-  EXPECT_THAT(file->content, testing::HasSubstr("\"id\": \"l4\""));
+  EXPECT_THAT(file->content, ::testing::HasSubstr("\"id\": \"l4\""));
   EXPECT_FALSE(catalog.read("gpus/none.json"));
 }
 
@@ -56,7 +44,7 @@ TEST_F(CatalogFolders, ALaterOverlayWins) {
   ASSERT_TRUE(catalog.overlay(folder("two", "gpus/mine.json", "mine")));
   EXPECT_EQ(catalog.read(kL4)->content, "second");
   EXPECT_EQ(catalog.list("gpus/").size(), before + 1);
-  EXPECT_FALSE(catalog.overlay((root_ / "absent").string()));
+  EXPECT_FALSE(catalog.overlay(root_.file("absent")));
 }
 
 TEST_F(CatalogFolders, TheEnvironmentOverlaysInItsOrder) {
@@ -69,7 +57,7 @@ TEST_F(CatalogFolders, TheEnvironmentOverlaysInItsOrder) {
   // --catalog comes after the environment.
   ASSERT_TRUE(catalog->overlay(one));
   EXPECT_EQ(catalog->read(kL4)->content, "first");
-  ::setenv("ROOFTILE_CATALOG", (root_ / "absent").c_str(), 1);
+  ::setenv("ROOFTILE_CATALOG", root_.file("absent").c_str(), 1);
   EXPECT_FALSE(Catalog::standard());
 }
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "temporary_folder.h"
+
 namespace rooftile {
 namespace {
 
@@ -85,7 +87,8 @@ TEST(Csv, LinesAreCountedThroughQuotedNewlines) {
 }
 
 TEST(Csv, StreamsAcrossBufferBoundaries) {
-  const std::string path = testing::TempDir() + "stream.csv";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.file("stream.csv");
   {
     std::ofstream out(path);
     for (int i = 0; i < 200000; ++i) out << i << ",\"quoted \"\"" << i << "\"\" text\",end\n";
@@ -99,13 +102,12 @@ TEST(Csv, StreamsAcrossBufferBoundaries) {
     ++count;
   }
   EXPECT_EQ(count, 200000);
-  std::filesystem::remove(path);
 }
 
 // A sparse file: it takes no space on disk and has no line end in 10 GB.
 TEST(CsvReader, TenGigabytesWithoutALineEndAreRefusedInBoundedMemory) {
-  const std::string path = testing::TempDir() + "rooftile_huge.csv";
-  std::ofstream(path) << "a,b\n";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.write("huge.csv", "a,b\n");
   std::error_code refused;
   std::filesystem::resize_file(path, 10'000'000'000, refused);
   if (refused) GTEST_SKIP() << "no sparse files here: " << refused.message();
@@ -116,7 +118,6 @@ TEST(CsvReader, TenGigabytesWithoutALineEndAreRefusedInBoundedMemory) {
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, ErrorCode::BadInput);
   EXPECT_NE(more.error().message.find("a record is longer than"), std::string::npos);
-  std::filesystem::remove(path);
 }
 
 TEST(CsvHeader, SuggestsTheNearestColumn) {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "temporary_folder.h"
+
 namespace rooftile {
 namespace {
 
@@ -14,23 +16,16 @@ namespace fs = std::filesystem;
 
 class WriteFileAtomic : public ::testing::Test {
  protected:
-  WriteFileAtomic()
-      : folder_(fs::path(::testing::TempDir()) /
-                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~WriteFileAtomic() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string path(const char* name) const { return folder_.file(name); }
 
-  fs::path folder_;
+  testing::TemporaryFolder folder_;
 };
 
 TEST_F(WriteFileAtomic, ReplacesTheContentAndLeavesNothingBehind) {
   ASSERT_TRUE(write_file_atomic(path("x"), "one"));
   ASSERT_TRUE(write_file_atomic(path("x"), "second"));
   EXPECT_EQ(read_file(path("x")).value(), "second");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 1);
 }
 
 TEST_F(WriteFileAtomic, ALinkStaysALinkAndTheModeIsKept) {
@@ -58,7 +53,7 @@ TEST_F(WriteFileAtomic, FailuresAreErrorsWithTheReason) {
   const auto missing = write_file_atomic(path("no/such/folder"), "x");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().where, path("no/such/folder"));
-  EXPECT_FALSE(write_file_atomic(folder_.string(), "x")) << "a folder";
+  EXPECT_FALSE(write_file_atomic(folder_.path().string(), "x")) << "a folder";
 }
 
 }  // namespace

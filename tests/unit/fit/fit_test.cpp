@@ -3,35 +3,25 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "fit/evaluate.h"
 #include "fit/inspect.h"
 #include "fit/least_squares.h"
 #include "fit/rules.h"
 #include "fit/task_pool.h"
+#include "temporary_folder.h"
 
 namespace rooftile::fit {
 namespace {
 
 class FitFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder = std::filesystem::temp_directory_path() /
-             fmt::format("rooftile_fit_{}_{}", info->name(), ::getpid());
-    std::filesystem::create_directories(folder);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name) << text;
-    return (folder / name).string();
+    return folder.write(name, text);
   }
 
   /// Products on three GPUs whose time is 2 m n k / peak * 1.2 + 30 us; the first GPU takes twice
@@ -57,7 +47,7 @@ class FitFiles : public ::testing::Test {
     return read_datasets(paths, catalog);
   }
 
-  std::filesystem::path folder;
+  testing::TemporaryFolder folder;
   Catalog catalog = Catalog::embedded();
 };
 
@@ -215,7 +205,7 @@ TEST_F(FitFiles, AStoppedFitContinuesToTheSameResult) {
   const auto expected = fit(*dataset, catalog, whole);
   ASSERT_TRUE(expected);
   FitOptions stopped = whole;
-  stopped.checkpoint = (folder / "checkpoint.json").string();
+  stopped.checkpoint = folder.file("checkpoint.json");
   stopped.progress = [](const ProgressState& state) { return state.fraction <= 0; };
   EXPECT_FALSE(fit(*dataset, catalog, stopped));
   ASSERT_TRUE(std::filesystem::exists(*stopped.checkpoint));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include "fit/evaluate.h"
 #include "fit/fit_neusight.h"
 #include "fit/tile_report.h"
+#include "temporary_folder.h"
 
 namespace rooftile::fit {
 namespace {
@@ -42,11 +42,7 @@ TEST(TrainNetwork, LearnsTwoLevelsOfUtilization) {
 class NeuSightFit : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder = std::filesystem::temp_directory_path() /
-             fmt::format("rooftile_neusight_{}_{}", info->name(), ::getpid());
-    std::filesystem::create_directories(folder);
-    std::ofstream file(folder / "linear.csv");
+    std::ofstream file(folder.file("linear.csv"));
     file << "op,device,set,latency_ms,b,m,n,k,kernel,grid_x,grid_y,grid_z\n";
     const std::pair<const char*, double> gpus[] = {{"Tesla V100-PCIE-32GB", 14.13e12},
                                                    {"NVIDIA A100-PCIE-40GB", 19.5e12},
@@ -59,15 +55,14 @@ class NeuSightFit : public ::testing::Test {
       }
     }
     file.close();
-    const std::vector<std::string> paths{(folder / "linear.csv").string()};
+    const std::vector<std::string> paths{folder.file("linear.csv")};
     dataset = read_datasets(paths, Catalog::embedded()).value();
     form.train.epochs = 6;
     form.train.hidden = {8};
     form.table_rows = 10;
   }
-  void TearDown() override { std::filesystem::remove_all(folder); }
 
-  std::filesystem::path folder;
+  testing::TemporaryFolder folder;
   Dataset dataset;
   NeuSightOptions form;
 };
@@ -99,7 +94,7 @@ TEST_F(NeuSightFit, AStoppedFitContinuesToTheSameResult) {
   const auto expected = fit_neusight(dataset, whole, form);
   ASSERT_TRUE(expected);
   FitOptions stopped = whole;
-  stopped.checkpoint = (folder / "checkpoint.json").string();
+  stopped.checkpoint = folder.file("checkpoint.json");
   stopped.progress = [](const ProgressState& state) { return state.fraction <= 0; };
   EXPECT_FALSE(fit_neusight(dataset, stopped, form));
   ASSERT_TRUE(std::filesystem::exists(*stopped.checkpoint));

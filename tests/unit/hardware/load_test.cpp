@@ -4,18 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <utility>
 
-#include "core/file.h"
 #include "hardware/minimal_gpu.h"
+#include "temporary_folder.h"
 
 namespace rooftile::hardware {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string failure(const std::string& text) {
   const auto gpu = parse_gpu(text, "x.json");
@@ -150,12 +149,10 @@ TEST(LoadGpu, ANameWithTwoOwnersIsAnError) {
 }
 
 TEST(LoadGpu, AUsersFileWinsUnderAnyFileName) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "rooftile_users_gpus";
-  std::filesystem::create_directories(folder / "gpus");
-  ASSERT_TRUE(write_file_atomic((folder / "gpus" / "mine.json").string(),
-                                edited("\"power\": \"100 W\"", "\"power\": \"90 W\"")));
+  const rooftile::testing::TemporaryFolder folder;
+  folder.write("gpus/mine.json", edited("\"power\": \"100 W\"", "\"power\": \"90 W\""));
   Catalog catalog = two_gpus();
-  ASSERT_TRUE(catalog.overlay(folder.string()));
+  ASSERT_TRUE(catalog.overlay(folder.path().string()));
   for (const char* name : {"test-gpu", "tester"}) {
     const auto gpu = load_gpu(catalog, name);
     ASSERT_TRUE(gpu) << to_string(gpu.error());
@@ -164,7 +161,6 @@ TEST(LoadGpu, AUsersFileWinsUnderAnyFileName) {
   const auto listed = list_gpus(catalog);
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->size(), 2u);  // not both files of test-gpu
-  std::filesystem::remove_all(folder);
 }
 
 TEST(LoadGpu, ABrokenFileIsReportedUnderItsStem) {

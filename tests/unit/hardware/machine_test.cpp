@@ -4,12 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
-#include "core/file.h"
 #include "hardware/load.h"
 #include "hardware/minimal_gpu.h"
+#include "temporary_folder.h"
 
 namespace rooftile::hardware {
 namespace {
@@ -125,11 +124,8 @@ class LoadMachine : public ::testing::Test {
     other.replace(other.find("[\"Tester\"]"), 10, "[]");
     catalog_.add("gpus/acme_other_gpu_9gb.json", other);
   }
-  std::string write(const std::string& text) {
-    const auto path = std::filesystem::path(::testing::TempDir()) / "rooftile_machine_test.json";
-    EXPECT_TRUE(write_file_atomic(path.string(), text));
-    return path.string();
-  }
+  std::string write(const std::string& text) { return folder_.write("machine.json", text); }
+  rooftile::testing::TemporaryFolder folder_;
   Catalog catalog_;
 };
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tools/check_sources on small trees of its own: what it must refuse and what it must not."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = pathlib.Path(__file__).resolve().parents[2] / 'tools/check_sources'
+LICENCE = '// SPDX-License-Identifier: Apache-2.0\n'
+TEMPORARY = '/' + 'tmp'  # spelled so that this file passes
+
+
+def problems(name, text):
+    """What the check says about a tree with one file; empty when it is fine."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, content in (('src/core/fine.cpp', LICENCE), (name, text)):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content, encoding='utf-8')
+        done = subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True,
+                              check=False)
+        return done.stdout if done.returncode else ''
+
+
+class FixedNames(unittest.TestCase):
+    def refused(self, name, line):
+        text = problems(name, LICENCE + line + '\n')
+        self.assertIn(f'{name}:2: a fixed name below the temporary folder', text)
+
+    def accepted(self, name, line):
+        self.assertEqual(problems(name, LICENCE + line + '\n'), '')
+
+    def test_fixed_names_are_refused_wherever_files_are_written(self):
+        self.refused('tests/unit/core/x_test.cpp', f'std::ofstream("{TEMPORARY}/x");')
+        self.refused('tests/unit/core/x_test.cpp', 'const auto p = testing::Temp' + 'Dir() + "x";')
+        self.refused('bench/x_bench.cpp', 'std::filesystem::temp_' + 'directory_path() / "x"')
+        self.refused('tests/browser/x.mjs', "const path = join(tmp" + "dir(), 'x');")
+        self.refused('tests/golden/x/cmd', f'predict -o {TEMPORARY}/x.json')
+        self.refused('tests/x.py', 'open(tempfile.gettemp' + "dir() + '/x')")
+        self.refused('tools/x', 'log="${TMP' + 'DIR:-x}/log"')
+
+    def test_names_that_the_system_picks_are_fine(self):
+        self.accepted('tests/temporary_folder.h',
+                      '#pragma once\nstd::filesystem::temp_' + 'directory_path()')
+        self.accepted('tests/browser/x.mjs', "mkdtempSync(join(tmp" + "dir(), 'x-'));")
+        self.accepted('tools/x', 'work=$(mktemp -d "${TMP' + 'DIR:-x}/x.XXXXXX")')
+        self.accepted('tests/x.py', 'tempfile.TemporaryDirectory()')
+
+
+class Form(unittest.TestCase):
+    def test_the_rules_of_a_source(self):
+        for text, message in (('int x;\n', 'no "SPDX-License-Identifier'),
+                              (LICENCE + 'int x;\n' * 500, '501 lines; split it'),
+                              (LICENCE + '\tint x;\n', 'a tab'),
+                              (LICENCE + '// \u00b5\n', 'not ASCII')):
+            self.assertIn(message, problems('src/core/x.cpp', text))
+        self.assertIn('no "#pragma once"', problems('src/core/x.h', LICENCE))
+
+
+if __name__ == '__main__':
+    unittest.main()
