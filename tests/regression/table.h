@@ -54,9 +54,19 @@ inline Result<Table> read_table(const std::string& path) {
   }
 }
 
+/// Quoted where it holds a comma; no cell holds a quote.
+inline std::string line_of(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    const std::string_view quote = cell.find(',') == std::string::npos ? "" : "\"";
+    line += fmt::format("{}{}{}{}", line.empty() ? "" : ",", quote, cell, quote);
+  }
+  return line + "\n";
+}
+
 inline Status write_table(const Table& table) {
-  std::string text = fmt::format("{}\n", fmt::join(table.columns, ","));
-  for (const auto& row : table.rows) text += fmt::format("{}\n", fmt::join(row, ","));
+  std::string text = line_of(table.columns);
+  for (const auto& row : table.rows) text += line_of(row);
   return write_file_atomic((source_folder() / table.path).string(), text);
 }
 

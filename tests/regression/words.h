@@ -103,8 +103,50 @@ inline Result<Request> request_of(std::string_view text) {
   words.take("--pp", request.pp);
   words.take("--microbatches", request.microbatches);
   words.take("--system", request.system);
+  words.take("--predictor", request.predictor);
   ROOFTILE_CHECK(words.check());
   return request;
+}
+
+inline ops::ConvShape conv_of(Words& words) {
+  ops::ConvShape s;
+  for (const auto& [option, size] :
+       {std::pair("--n", &s.n), std::pair("--c", &s.c), std::pair("--h", &s.h),
+        std::pair("--w", &s.w), std::pair("--k", &s.k), std::pair("--r", &s.r),
+        std::pair("--s", &s.s), std::pair("--groups", &s.groups)}) {
+    words.take(option, *size);
+  }
+  words.take_pair("--stride", s.stride_h, s.stride_w);
+  words.take_pair("--pad", s.pad_h, s.pad_w);
+  words.take_pair("--dilation", s.dilation_h, s.dilation_w);
+  return s;
+}
+
+/// The step, and the layer where the first word is "conv": what `traffic` and `scale` begin with.
+struct LayerCase {
+  Request step;
+  std::optional<ops::ConvShape> conv;
+};
+
+inline LayerCase layer_of(Words& words) {
+  LayerCase result;
+  words.take("--gpu", result.step.gpu);
+  words.take("--dtype", result.step.dtype);
+  if (words.head() == "conv") {
+    result.conv = conv_of(words);
+    std::string pass = "forward";
+    words.take("--pass", pass);
+    if (pass == "dgrad") result.conv->pass = ops::ConvPass::DataGradient;
+    if (pass == "wgrad") result.conv->pass = ops::ConvPass::FilterGradient;
+    return result;
+  }
+  result.step.model = words.head();
+  words.take("--phase", result.step.phase);
+  words.take("--batch", result.step.batch);
+  words.take("--seq", result.step.sequence);
+  words.take("--context", result.step.context);
+  words.take("--attention", result.step.attention);
+  return result;
 }
 
 struct KernelCase {
@@ -123,19 +165,7 @@ inline Result<ops::AnyOp> operator_of(Words& words) {
     if (s.batch == 1) return ops::Linear{.rows = s.m, .in = s.k, .out = s.n, .bias = false};
     return ops::BatchedMatmul{.batch = s.batch, .m = s.m, .n = s.n, .k = s.k};
   }
-  if (kind == "conv") {
-    ops::ConvShape s;
-    for (const auto& [option, size] :
-         {std::pair("--n", &s.n), std::pair("--c", &s.c), std::pair("--h", &s.h),
-          std::pair("--w", &s.w), std::pair("--k", &s.k), std::pair("--r", &s.r),
-          std::pair("--s", &s.s), std::pair("--groups", &s.groups)}) {
-      words.take(option, *size);
-    }
-    words.take_pair("--stride", s.stride_h, s.stride_w);
-    words.take_pair("--pad", s.pad_h, s.pad_w);
-    words.take_pair("--dilation", s.dilation_h, s.dilation_w);
-    return ops::Conv2d{.conv = s};
-  }
+  if (kind == "conv") return ops::Conv2d{.conv = conv_of(words)};
   if (kind == "attention") {
     ops::AttentionShape s;
     words.take("--batch", s.batch);
@@ -171,6 +201,7 @@ inline Result<KernelCase> kernel_of(std::string_view text) {
   words.take("--gpu", result.request.gpu);
   words.take("--dtype", result.request.dtype);
   words.take("--pass", result.request.pass);
+  words.take("--predictor", result.request.predictor);
   ROOFTILE_TRY(result.op, operator_of(words));
   ROOFTILE_CHECK(words.check());
   return result;
