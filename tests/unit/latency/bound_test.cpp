@@ -37,6 +37,23 @@ TEST(Bound, IsTheLargestTerm) {
   EXPECT_EQ(dram.limiter, Limiter::Dram);
 }
 
+TEST(Bound, EveryLevelHasItsOwnBytes) {
+  // 80e6 B at 20 TB/s, 40e6 B at 4 TB/s, (6 + 4 - 3)e6 B at 1 TB/s, 20e6 FLOP at 10 TFLOP/s.
+  const BoundTerms terms = bound_terms(work_of(20e6),
+                                       {.l1 = Bytes::from_base(80e6),
+                                        .l2 = Bytes::from_base(40e6),
+                                        .dram_read = Bytes::from_base(6e6),
+                                        .dram_written = Bytes::from_base(4e6),
+                                        .dram_avoidable = Bytes::from_base(3e6)},
+                                       kRoof);
+  const auto us = [&](Limiter limiter) { return to_us(*terms[static_cast<std::size_t>(limiter)]); };
+  EXPECT_NEAR(us(Limiter::Compute), 2.0, 1e-9);
+  EXPECT_NEAR(us(Limiter::L1), 4.0, 1e-9);
+  EXPECT_NEAR(us(Limiter::L2), 10.0, 1e-9);
+  EXPECT_NEAR(us(Limiter::Dram), 7.0, 1e-9);
+  EXPECT_NEAR(us(Limiter::Launch), 1.5, 1e-9);
+}
+
 TEST(Bound, DataThatMayBeInL2IsBoundedByL2Only) {
   // 40e6 B all kept in L2: 40e6 / 4e12 = 10 us instead of 40 us from DRAM.
   const Bound resident = bound(work_of(0), traffic_of(40e6, 40e6), kRoof);
