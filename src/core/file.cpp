@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -22,20 +24,26 @@ std::string reason(int error) {
 
 }  // namespace
 
-InputFile::InputFile(std::string path, int descriptor, std::int64_t size)
-    : path_(std::move(path)), descriptor_(descriptor), size_(size) {
+InputFile::InputFile(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_) {
+      size_(other.size_),
+      limit_(other.limit_),
+      got_(other.got_),
+      first_(other.first_) {
 }
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(size_, other.size_);
+  std::swap(limit_, other.limit_);
+  std::swap(got_, other.got_);
+  std::swap(first_, other.first_);
   return *this;
 }
 
@@ -43,25 +51,78 @@ InputFile::~InputFile() {
   if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
 }
 
-Result<InputFile> InputFile::open(const std::string& path) {
-  if (path == "-") return InputFile("<stdin>", STDIN_FILENO, 0);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return bad_input(path, fmt::format("cannot be opened: {}", reason(errno)));
-  InputFile file(path, descriptor, 0);
-  struct stat status{};
-  if (::fstat(descriptor, &status) == 0) {
-    if (S_ISDIR(status.st_mode)) return bad_input(path, "is a folder, not a file");
-    if (S_ISREG(status.st_mode)) file.size_ = status.st_size;
+Result<InputFile> InputFile::open(const std::string& path, const InputLimits& limits) {
+  if (path == "-") {
+    InputFile input("<stdin>", STDIN_FILENO);
+    ROOFTILE_CHECK(input.look(limits));
+    return input;
   }
+  // Without O_NONBLOCK a pipe that nobody writes to would hold the program here.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return bad_input(path, fmt::format("cannot be opened: {}", reason(errno)));
+  InputFile file(path, descriptor);
+  ROOFTILE_CHECK(file.look(limits));
+  ROOFTILE_CHECK(file.wait_for_writer());
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
   return file;
 }
 
-Result<std::size_t> InputFile::read(char* data, std::size_t size) {
-  while (true) {
-    const ssize_t got = ::read(descriptor_, data, size);
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) return bad_input(path_, fmt::format("cannot be read: {}", reason(errno)));
+/// What it is, and so how much of it is read.
+Status InputFile::look(const InputLimits& limits) {
+  limit_ = limits.pipe;
+  struct stat status{};
+  if (::fstat(descriptor_, &status) != 0) return {};
+  if (S_ISDIR(status.st_mode)) return bad_input(path_, "is a folder, not a file");
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) limit_ = limits.device;
+  if (S_ISREG(status.st_mode)) {
+    limit_ = limits.file;
+    size_ = status.st_size;
   }
+  return {};
+}
+
+/// A named pipe has no writer at first. Reading says which: nothing (0) without a writer, "again"
+/// with one that has not written yet. One that was there and left, as that of an empty <(command),
+/// hangs up.
+Status InputFile::wait_for_writer() {
+  struct stat status{};
+  if (::fstat(descriptor_, &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
+  constexpr auto kLongest = std::chrono::seconds(5);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (std::chrono::steady_clock::now() < end) {
+    pollfd waiting{.fd = descriptor_, .events = POLLIN, .revents = 0};
+    constexpr int kMilliseconds = 50;
+    if (::poll(&waiting, 1, kMilliseconds) > 0) return {};
+    char byte = 0;
+    const ssize_t got = ::read(descriptor_, &byte, 1);
+    if (got < 0) return {};  // a writer; any real error shows when reading
+    if (got == 1) {
+      first_ = byte;
+      return {};
+    }
+  }
+  return bad_input(path_, fmt::format("is a pipe that nobody wrote to for {} s", kLongest.count()),
+                   "start the command that writes to it first");
+}
+
+Result<std::size_t> InputFile::read(char* data, std::size_t size) {
+  if (size == 0) return 0;
+  ssize_t got = 1;
+  if (first_) {
+    *data = *std::exchange(first_, std::nullopt);
+  } else {
+    do {
+      got = ::read(descriptor_, data, size);
+    } while (got < 0 && errno == EINTR);
+  }
+  if (got < 0) return bad_input(path_, fmt::format("cannot be read: {}", reason(errno)));
+  got_ += got;
+  if (got_ > limit_) {
+    return size_ > 0 ? bad_input(path_, fmt::format("is larger than {} bytes", limit_))
+                     : bad_input(path_, fmt::format("gives more than {} bytes", limit_),
+                                 "this is not a file: does it have an end?");
+  }
+  return static_cast<std::size_t>(got);
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {

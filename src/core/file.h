@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files: whole reads with a limit, streaming reads, and atomic writes (a reader sees the old file
-// or the new one, never half of it).
+// Files: whole reads, streaming reads, and atomic writes (a reader sees the old file or the new
+// one, never half of it). Every read has a limit, so that no input is endless, and a named pipe
+// that nobody writes to is an error, not a wait without end.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,26 +23,40 @@ Result<std::string> read_file(const std::string& path,
 /// link, an existing file keeps its mode; devices and pipes are written to as they are.
 Status write_file_atomic(const std::string& path, std::string_view content);
 
+/// Most that is streamed out of one input. A file has an end, a pipe need not have one, and of a
+/// device (a terminal, /dev/urandom) nobody wants much.
+struct InputLimits {
+  std::int64_t file = std::int64_t{64} << 30;
+  std::int64_t pipe = std::int64_t{4} << 30;
+  std::int64_t device = std::int64_t{64} << 20;
+};
+
 /// An open file descriptor for streaming.
 class InputFile {
  public:
-  static Result<InputFile> open(const std::string& path);
+  /// "-" is standard input.
+  static Result<InputFile> open(const std::string& path, const InputLimits& limits = {});
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
-  /// Reads up to `size` bytes; 0 at the end.
+  /// Reads up to `size` bytes; 0 at the end, an error beyond the limit.
   Result<std::size_t> read(char* data, std::size_t size);
   /// Size in bytes when known (regular files), else 0.
   [[nodiscard]] std::int64_t size() const { return size_; }
 
  private:
-  InputFile(std::string path, int descriptor, std::int64_t size);
+  InputFile(std::string path, int descriptor);
+  Status look(const InputLimits& limits);
+  Status wait_for_writer();
+
   std::string path_;
   int descriptor_ = -1;
   std::int64_t size_ = 0;
+  std::int64_t limit_ = 0, got_ = 0;
+  std::optional<char> first_;  ///< read while waiting for a writer
 };
 
 }  // namespace rooftile

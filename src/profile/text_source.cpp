@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t kChunk = 1 << 20;
 constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are no text
+/// A file of a few megabytes can unpack to terabytes.
+constexpr std::int64_t kMostUnpacked = std::int64_t{16} << 30;
 
 enum class Encoding : std::uint8_t { Utf8, Utf16Le, Utf16Be };
 
@@ -48,6 +50,7 @@ struct TextSource::State {
   std::vector<char> packed;          ///< compressed bytes not yet inflated
   std::size_t packed_begin = 0, packed_end = 0;
   bool member_done = false;
+  std::int64_t unpacked = 0;
 
   Encoding encoding = Encoding::Utf8;
   std::vector<char> wide;  ///< UTF-16 bytes not yet decoded
@@ -122,7 +125,13 @@ Result<std::size_t> TextSource::State::read_bytes(char* data, std::size_t size) 
       return bad_input(name, "the compressed data is damaged", "copy the file again");
     }
   }
-  return size - inflater->avail_out;
+  const std::size_t got = size - inflater->avail_out;
+  unpacked += static_cast<std::int64_t>(got);
+  if (unpacked > kMostUnpacked) {
+    return bad_input(name, fmt::format("unpacks to more than {} bytes", kMostUnpacked),
+                     "unpack it and keep the part that is wanted");
+  }
+  return got;
 }
 
 /// Looks at the first bytes: gzip or not, and which encoding.

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/file.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -54,6 +60,82 @@ TEST_F(WriteFileAtomic, FailuresAreErrorsWithTheReason) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().where, path("no/such/folder"));
   EXPECT_FALSE(write_file_atomic(folder_.path().string(), "x")) << "a folder";
+}
+
+class EndlessInput : public ::testing::Test {
+ protected:
+  EndlessInput() { ::mkfifo(pipe_.c_str(), 0600); }
+
+  testing::TemporaryFolder folder_;
+  const std::string pipe_ = folder_.file("pipe");
+};
+
+TEST_F(EndlessInput, DevicesEndWithALimit) {
+  for (const char* device : {"/dev/zero", "/dev/urandom"}) {
+    const auto whole = read_file(device, 1000);
+    ASSERT_FALSE(whole);
+    EXPECT_EQ(whole.error().message, "is larger than 1000 bytes");
+    auto input = InputFile::open(device, {.device = 1000});
+    ASSERT_TRUE(input);
+    std::array<char, 600> buffer{};
+    EXPECT_TRUE(input->read(buffer.data(), buffer.size()));
+    const auto beyond = input->read(buffer.data(), buffer.size());
+    ASSERT_FALSE(beyond);
+    EXPECT_EQ(beyond.error().message, "gives more than 1000 bytes");
+    EXPECT_FALSE(beyond.error().hint.empty());
+  }
+}
+
+TEST_F(EndlessInput, APipeEndsWithALimit) {
+  // A failing write must not end the test.
+  ::signal(SIGPIPE, SIG_IGN);
+  std::jthread writer([&] {
+    const int descriptor = ::open(pipe_.c_str(), O_WRONLY);
+    while (::write(descriptor, "again and again ", 16) == 16) {
+    }
+    ::close(descriptor);
+  });
+  auto input = InputFile::open(pipe_, {.pipe = 100'000});
+  ASSERT_TRUE(input) << to_string(input.error());
+  std::array<char, 4096> buffer{};
+  std::size_t total = 0;
+  while (true) {
+    const auto got = input->read(buffer.data(), buffer.size());
+    if (!got) break;
+    total += *got;
+    ASSERT_GT(*got, 0U);
+  }
+  EXPECT_LE(total, 100'000U);
+  *input = InputFile::open("/dev/null").value();  // the pipe is closed, so the writer ends
+}
+
+TEST_F(EndlessInput, APipeWithoutAWriterIsAnErrorAndNotAWait) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto input = read_file(pipe_);
+  ASSERT_FALSE(input);
+  EXPECT_NE(input.error().message.find("nobody wrote to"), std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST_F(EndlessInput, AWriterMayComeLaterAndWriteLater) {
+  std::jthread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const int descriptor = ::open(pipe_.c_str(), O_WRONLY);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_EQ(::write(descriptor, "hello", 5), 5);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(::write(descriptor, " again", 6), 6);
+    ::close(descriptor);
+  });
+  EXPECT_EQ(read_file(pipe_).value(), "hello again");
+}
+
+TEST_F(EndlessInput, APipeWhoseWriterLeftIsEmpty) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ::close(ends[1]);
+  EXPECT_EQ(read_file(fmt::format("/dev/fd/{}", ends[0])).value(), "");  // as of <(true)
+  ::close(ends[0]);
 }
 
 }  // namespace
