@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "core/result.h"
+#include "core/utf8.h"
 
 int main(int argc, char** argv) {
   try {
@@ -15,7 +16,7 @@ int main(int argc, char** argv) {
     return static_cast<int>(rooftile::ErrorCode::BadInput);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: internal: %s\nhint: please report this, with the command line\n",
-                 error.what());
+                 rooftile::visible(error.what()).c_str());
     return static_cast<int>(rooftile::ErrorCode::Internal);
   }
 }

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "core/utf8.h"
+
 namespace rooftile {
 
 namespace {
@@ -178,17 +180,8 @@ std::optional<std::int64_t> parse_int(std::string_view text) {
 
 std::string printable(std::string_view text) {
   constexpr std::size_t kMost = 60;
-  std::string out;
-  for (const char c : text.substr(0, kMost)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  if (text.size() > kMost) out += "...";
-  return out;
+  const std::size_t end = utf8_offset(text, kMost);
+  return visible(text.substr(0, end)) + (end < text.size() ? "..." : "");
 }
 
 std::optional<std::string_view> nearest(std::string_view text,
@@ -215,8 +208,13 @@ std::optional<std::string_view> nearest(std::string_view text,
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> candidates,
                          std::string_view fallback) {
   if (const auto near = nearest(text, candidates))
-    return fmt::format("did you mean \"{}\"?", *near);
-  return fmt::format("{} {}", fallback, fmt::join(candidates, ", "));
+    return fmt::format("did you mean \"{}\"?", printable(*near));
+  constexpr std::size_t kMost = 100;
+  std::vector<std::string> shown;
+  for (const std::string_view candidate : candidates.first(std::min(kMost, candidates.size())))
+    shown.push_back(printable(candidate));
+  if (candidates.size() > kMost) shown.emplace_back("...");
+  return fmt::format("{} {}", fallback, fmt::join(shown, ", "));
 }
 
 template <typename Q>

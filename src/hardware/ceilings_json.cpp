@@ -3,26 +3,12 @@
 // The writer of machine files. The layout is fixed and flat, so the lines are written directly.
 #include <fmt/format.h>
 
+#include "core/utf8.h"
 #include "hardware/ceilings.h"
 
 namespace rooftile::hardware {
 
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 /// Base units with all digits, so that reading gives back the same double.
 template <typename Q>
@@ -54,10 +40,10 @@ std::vector<std::string> bandwidth_lines(const Ceilings& ceilings) {
 
 std::string to_json(const Ceilings& ceilings) {
   std::vector<std::string> members{"\"schema\": 1", "\"kind\": \"machine\"",
-                                   "\"device\": " + quoted(ceilings.device)};
-  if (ceilings.gpu) members.push_back("\"gpu\": " + quoted(*ceilings.gpu));
-  members.push_back("\"tool\": " + quoted(ceilings.tool));
-  members.push_back("\"date\": " + quoted(ceilings.date));
+                                   "\"device\": " + json_string(ceilings.device)};
+  if (ceilings.gpu) members.push_back("\"gpu\": " + json_string(*ceilings.gpu));
+  members.push_back("\"tool\": " + json_string(ceilings.tool));
+  members.push_back("\"date\": " + json_string(ceilings.date));
   const auto add_block = [&members](std::string_view name, char open,
                                     const std::vector<std::string>& lines, char close) {
     if (!lines.empty())
@@ -65,7 +51,7 @@ std::string to_json(const Ceilings& ceilings) {
   };
   std::vector<std::string> environment;
   for (const auto& [name, value] : ceilings.environment) {
-    environment.push_back(fmt::format("{}: {}", quoted(name), quoted(value)));
+    environment.push_back(fmt::format("{}: {}", json_string(name), json_string(value)));
   }
   add_block("environment", '{', environment, '}');
   add_block("bandwidth", '{', bandwidth_lines(ceilings), '}');
@@ -76,7 +62,7 @@ std::string to_json(const Ceilings& ceilings) {
   add_block("rate", '{', rates, '}');
   if (ceilings.launch) members.push_back("\"launch\": " + value_of(*ceilings.launch, "s"));
   std::vector<std::string> notes;
-  for (const std::string& note : ceilings.notes) notes.push_back(quoted(note));
+  for (const std::string& note : ceilings.notes) notes.push_back(json_string(note));
   add_block("notes", '[', notes, ']');
   return fmt::format("{{\n  {}\n}}\n", fmt::join(members, ",\n  "));
 }

@@ -8,6 +8,7 @@
 #include "latency/learned/classes.h"
 #include "report/accuracy_table.h"
 #include "report/interval.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -100,7 +101,7 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                                {"bound_error", s.bound_error}});
     if (s.neusight_error) json["summary"].back()["neusight_error"] = *s.neusight_error;
   }
-  return json.dump(1) + "\n";
+  return json_text(json, 1);
 }
 
 std::string evaluation_to_csv(const fit::Evaluation& evaluation, const fit::Dataset& dataset) {

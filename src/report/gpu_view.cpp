@@ -10,6 +10,7 @@
 
 #include "core/operations.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -60,7 +61,7 @@ std::string item(std::string_view text, int width) {
 }
 
 std::string headline(const GpuSpec& gpu, const GpuTextOptions& options) {
-  std::string text = fmt::format("{} ({})\n", bold(gpu.name, options.color), gpu.id);
+  std::string text = fmt::format("{} ({})\n", bold(gpu.name, options.color), visible(gpu.id));
   std::vector<std::string> facts{gpu.architecture, gpu.chip, gpu.isa};
   if (gpu.process) facts.push_back(*gpu.process);
   if (gpu.year) facts.push_back(fmt::format("{}", *gpu.year));
@@ -279,7 +280,7 @@ std::string gpu_to_text(const Machine& machine, const GpuTextOptions& options) {
     text +=
         item(fmt::format("{}: {}", pointer.empty() ? "general" : pointer, source), options.width);
   }
-  text += dim(gpu.file, options.color) + "\n";
+  text += dim(visible(gpu.file), options.color) + "\n";
   return text;
 }
 
@@ -301,7 +302,7 @@ std::string lint_to_text(std::span<const LintedFile> files, int width) {
             width);
     }
     const std::string own = exceptions(file.findings, width);
-    if (!own.empty()) allowed += fmt::format("{}\n{}", file.id, own);
+    if (!own.empty()) allowed += fmt::format("{}\n{}", visible(file.id), own);
   }
   if (!allowed.empty()) text += "Exceptions that the files declare:\n" + allowed;
   text += fmt::format("{} file{}, {} rules: {} finding{}, {} declared exception{}\n", files.size(),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/gpu_view.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -22,7 +23,6 @@ using hardware::Pipe;
 using nlohmann::ordered_json;
 
 constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
-constexpr int kIndent = 2;
 
 template <typename T>
 void put(ordered_json& object, const char* key, const std::optional<T>& value) {
@@ -153,7 +153,7 @@ std::string gpus_to_json(std::span<const GpuSpec> gpus) {
     entry["peak_flop_per_s"] = rates(gpu.peak);
     list.push_back(std::move(entry));
   }
-  return ordered_json{{"schema", 1}, {"gpus", list}}.dump(kIndent) + "\n";
+  return json_text({{"schema", 1}, {"gpus", list}});
 }
 
 std::string gpus_to_csv(std::span<const GpuSpec> gpus) {
@@ -205,7 +205,7 @@ std::string gpu_to_json(const Machine& machine) {
   root["sources"] = ordered_json::object();
   for (const auto& [pointer, source] : gpu.sources) root["sources"][pointer] = source;
   root["file"] = gpu.file;
-  return root.dump(kIndent) + "\n";
+  return json_text(root);
 }
 
 std::string gpu_to_csv(const Machine& machine) {
@@ -238,9 +238,7 @@ std::string lint_to_json(std::span<const LintedFile> files) {
       entry["findings"].push_back(finding_json(finding));
     list.push_back(std::move(entry));
   }
-  return ordered_json{{"schema", 1}, {"clean", hardware::is_clean(files)}, {"files", list}}.dump(
-             kIndent) +
-         "\n";
+  return json_text({{"schema", 1}, {"clean", hardware::is_clean(files)}, {"files", list}});
 }
 
 std::string lint_to_csv(std::span<const LintedFile> files) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/interval.h"
+#include "report/json_text.h"
 #include "report/operator_rows.h"
 #include "report/views.h"
 
@@ -112,13 +113,13 @@ ordered_json operator_json(const OperatorReport& op) {
 }
 
 std::string to_json(const Report& report) {
-  return report_json(report, true).dump(2) + "\n";
+  return json_text(report_json(report, true));
 }
 
 std::string compare_to_json(std::span<const Report> reports) {
   ordered_json json{{"schema", kSchema}, {"gpus", ordered_json::array()}};
   for (const Report& report : reports) json["gpus"].push_back(report_json(report, false));
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string to_chrome_trace(const Report& report) {
@@ -145,7 +146,7 @@ std::string to_chrome_trace(const Report& report) {
   const ordered_json trace{{"traceEvents", events},
                            {"displayTimeUnit", "ms"},
                            {"otherData", {{"model", report.model_name}, {"gpu", report.gpu_name}}}};
-  return trace.dump() + "\n";
+  return json_text(trace, -1);
 }
 
 }  // namespace rooftile::report

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "core/utf8.h"
 #include "report/interval.h"
+#include "report/json_text.h"
 #include "report/operator_rows.h"
 #include "report/table.h"
 
@@ -32,7 +34,7 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
     if (!text.empty()) text += "\n";
     text +=
         bold(fmt::format("{} {} {} {}", row.op, row.shape, row.dtype, row.phase), options.color);
-    text += fmt::format(" on {}\n", kernel.gpu_name);
+    text += fmt::format(" on {}\n", visible(kernel.gpu_name));
     if (row.provenance == "bound") {
       text +=
           fmt::format("  time       {} or more (provenance: bound)\n", format_ms(row.latency_ms));
@@ -83,7 +85,7 @@ std::string kernels_to_json(std::span<const KernelReport> kernels) {
     for (const BoundTermReport& term : kernel.terms) row["bound_terms_ms"][term.limiter] = term.ms;
     json["kernels"].push_back(std::move(row));
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string kernels_to_csv(std::span<const KernelReport> kernels) {

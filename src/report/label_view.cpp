@@ -7,6 +7,7 @@
 
 #include "report/accuracy_table.h"
 #include "report/interval.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -130,7 +131,7 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                               {"measured_gain", gain.measured},
                               {"predicted_gain", gain.predicted}});
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string labels_to_csv(const LabelEvaluation& evaluation) {

@@ -9,6 +9,7 @@
 
 #include "core/operations.h"
 #include "core/text.h"
+#include "report/json_text.h"
 #include "report/svg.h"
 
 namespace rooftile::report {
@@ -227,7 +228,7 @@ std::string machine_curves_to_json(const MachineCurves& machine) {
                           {"levels", ceilings_json(machine.levels)},
                           {"peaks", ceilings_json(machine.peaks)},
                           {"notes", machine.notes}};
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace rooftile::report

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -34,7 +35,7 @@ std::string models_to_json(std::span<const graph::ModelSummary> models) {
                     {"aliases", model.aliases},
                     {"description", model.description}});
   }
-  return nlohmann::ordered_json{{"schema", 1}, {"models", json}}.dump(2) + "\n";
+  return json_text({{"schema", 1}, {"models", json}});
 }
 
 std::string models_to_csv(std::span<const graph::ModelSummary> models) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "report/json_text.h"
 #include "report/roofline_view.h"
 #include "report/table.h"
 
@@ -208,7 +209,7 @@ std::string roofline_to_json(const Chart& chart) {
   for (const profile::Warning& warning : chart.warnings) {
     json["warnings"].push_back(warning.name + ": " + warning.message);
   }
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace rooftile::report

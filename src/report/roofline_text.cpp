@@ -7,6 +7,7 @@
 
 #include "core/operations.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "report/roofline_view.h"
 #include "report/roofline_words.h"
 #include "report/table.h"
@@ -204,7 +205,8 @@ std::string phases_text(const Chart& chart, const TextOptions& options) {
 std::string comparison_text(const Chart& chart, const TextOptions& options) {
   if (!chart.comparison) return "";
   const roofline::Comparison& comparison = *chart.comparison;
-  std::string text = fmt::format("difference: {} minus {}\n", comparison.second, comparison.first);
+  std::string text =
+      visible(fmt::format("difference: {} minus {}", comparison.second, comparison.first)) + "\n";
   Table table({{"kernel", Align::Left, true},
                {shorten(comparison.first, kLongestLabel), Align::Right, false},
                {shorten(comparison.second, kLongestLabel), Align::Right, false},

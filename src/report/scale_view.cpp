@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "core/utf8.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -195,7 +197,7 @@ std::string scale_to_text(const ScaleReport& report, const TextOptions& options)
   std::string text;
   for (const ScaleStep& step : report.steps) {
     if (!text.empty()) text += "\n";
-    text += bold(step.name, options.color) + " on variants of " + report.gpu_name + "\n";
+    text += bold(step.name, options.color) + " on variants of " + visible(report.gpu_name) + "\n";
     text += variants_text(step, options) + balanced_text(step, options) +
             layers_text(step, options) + balance_text(step);
   }
@@ -209,7 +211,7 @@ std::string scale_to_json(const ScaleReport& report) {
   ordered_json json{{"schema", 1}, {"gpu", report.gpu_name}, {"steps", ordered_json::array()}};
   for (const ScaleStep& step : report.steps) json["steps"].push_back(step_json(step));
   json["warnings"] = report.warnings;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string scale_to_csv(const ScaleReport& report) {

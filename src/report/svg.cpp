@@ -10,32 +10,11 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
 namespace rooftile::report {
 
 namespace {
-
-/// Length of the UTF-8 sequence that starts at `at`, or 0 when it is not one.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  std::size_t length = 0;
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) length = 2;
-  if (first >= 0xe0 && first < 0xf0) length = 3;
-  if (first >= 0xf0 && first < 0xf5) length = 4;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(at + 1);
-  // Overlong forms, surrogates, beyond U+10FFFF.
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) {
-    return 0;
-  }
-  return length;
-}
 
 struct Pixels {
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
@@ -143,23 +122,19 @@ std::string dark_style() {
 }  // namespace
 
 std::string markup_escaped(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (c == '\n' || c == '\t') c = ' ';
+  }
   std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text, i);
-    const char c = text[i];
-    if (length == 0 || (length == 1 && static_cast<unsigned char>(c) < 0x20) || c == '\x7f') {
-      out += c == '\n' || c == '\t' ? ' ' : '?';
-      ++i;
-      continue;
-    }
+  for (const char c : visible(line)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
-      default: out += text.substr(i, length);
+      default: out += c;
     }
-    i += length;
   }
   return out;
 }

@@ -14,8 +14,8 @@
 
 namespace rooftile::report {
 
-/// Text inside of XML or HTML: markup escaped, control bytes (which XML forbids) and bytes that are
-/// not UTF-8 replaced by '?'.
+/// Text inside of XML or HTML, on one line: markup escaped; controls (which XML forbids) and bytes
+/// that are not UTF-8 made visible().
 std::string markup_escaped(std::string_view text);
 
 struct Color {

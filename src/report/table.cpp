@@ -8,21 +8,44 @@
 #include <cstddef>
 
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace rooftile::report {
 
 namespace {
 
 constexpr std::size_t kGap = 2;  ///< columns between columns
+constexpr std::string_view kBold = "\033[1m", kDim = "\033[2m", kYellow = "\033[33m",
+                           kPlain = "\033[0m";
+
+std::string styled(std::string_view style, std::string_view text, bool on) {
+  return on ? fmt::format("{}{}{}", style, text, kPlain) : std::string(text);
+}
+
+/// Of text without controls: its middle is cut.
+std::string cut(std::string_view text, std::size_t width) {
+  const std::size_t count = utf8_count(text);
+  if (count <= width) return std::string(text);
+  if (width <= 2) return std::string(text.substr(0, utf8_offset(text, width)));
+  const std::size_t tail = (width - 2) * 2 / 3;  // the end of a name says more than its beginning
+  const std::size_t head = width - 2 - tail;
+  return std::string(text.substr(0, utf8_offset(text, head))) + ".." +
+         std::string(text.substr(utf8_offset(text, count - tail)));
+}
 
 }  // namespace
+
+void Table::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = visible(cell);
+  rows_.push_back(std::move(cells));
+}
 
 Table::Layout Table::layout(int width, int indent) const {
   Layout result{.widths = {}, .left_out = std::vector<bool>(columns_.size(), false)};
   std::vector<std::size_t>& widths = result.widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t widest = columns_[c].title.size();
-    for (const auto& row : rows_) widest = std::max(widest, row[c].size());
+    std::size_t widest = utf8_count(visible(columns_[c].title));
+    for (const auto& row : rows_) widest = std::max(widest, utf8_count(row[c]));
     widths.push_back(widest);
   }
   const auto total = [&] {
@@ -88,24 +111,23 @@ std::string bar(double fraction, int width) {
 }
 
 std::string shorten(std::string_view text, std::size_t width) {
-  if (text.size() <= width) return std::string(text);
-  if (width <= 2) return std::string(text.substr(0, width));
-  const std::size_t tail = (width - 2) * 2 / 3;  // the end of a name says more than its beginning
-  const std::size_t head = width - 2 - tail;
-  return std::string(text.substr(0, head)) + ".." + std::string(text.substr(text.size() - tail));
+  return cut(visible(text), width);
 }
 
 std::string shorten_path(std::string_view text, std::size_t width) {
-  std::string_view rest = text;
-  while (rest.size() > width) {
+  const std::string all = visible(text);
+  std::string_view rest = all;
+  while (utf8_count(rest) > width) {
     const std::size_t end = rest.find_first_of("/.");
     if (end + 1 >= rest.size() || end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
-  return shorten(rest, width);
+  return cut(rest, width);
 }
 
-std::string wrapped(std::string_view text, int width, int first, int indent) {
+std::string wrapped(std::string_view foreign, int width, int first, int indent) {
+  const std::string clean = visible(foreign);
+  std::string_view text = clean;
   const auto limit = static_cast<std::size_t>(std::max(40, width));
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   std::string out;
@@ -137,13 +159,31 @@ std::string labelled(std::string_view label, std::string_view text, int width, b
 }
 
 std::string bold(std::string_view text, bool on) {
-  return on ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
+  return styled(kBold, visible(text), on);
 }
 std::string dim(std::string_view text, bool on) {
-  return on ? fmt::format("\033[2m{}\033[0m", text) : std::string(text);
+  return styled(kDim, text, on);
 }
 std::string yellow(std::string_view text, bool on) {
-  return on ? fmt::format("\033[33m{}\033[0m", text) : std::string(text);
+  return styled(kYellow, text, on);
+}
+
+std::string safe_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\033"), text.size());
+    out += visible(text.substr(0, end));
+    text.remove_prefix(end);
+    if (text.empty()) break;
+    std::size_t kept = text.front() == '\n' ? 1 : 0;
+    for (const std::string_view style : {kBold, kDim, kYellow, kPlain}) {
+      if (text.starts_with(style)) kept = style.size();
+    }
+    out += kept > 0 ? std::string(text.substr(0, kept)) : visible(text.substr(0, 1));
+    text.remove_prefix(std::max<std::size_t>(kept, 1));
+  }
+  return out;
 }
 
 std::string format_ms(double ms) {
@@ -161,9 +201,13 @@ std::string_view short_phase(std::string_view phase) {
 }
 
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string clean = visible(text);
+  const bool formula =
+      clean.size() > 1 && std::string_view("=+-@").find(clean[0]) != std::string::npos;
+  if (formula && !parse_double(clean)) clean.insert(0, 1, '\'');
+  if (clean.find_first_of(",\"") == std::string::npos) return clean;
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : clean) {
     if (c == '"') out += '"';
     out += c;
   }

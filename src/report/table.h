@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Aligned text tables and bars for terminals.
+// Aligned text tables and bars for terminals. Names and paths come from files: cells, shortened and
+// wrapped text are made visible() here, so that none of them breaks a line or reaches the terminal
+// as a control; safe_lines() is the last door.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +26,7 @@ struct Column {
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void add(std::vector<std::string> cells);
   /// Lines that end in '\n', indented by `indent`, at most `width` columns where shrinking can do
   /// it.
   [[nodiscard]] std::string render(int width, int indent) const;
@@ -72,7 +74,13 @@ std::string format_ms(double ms);
 /// "fwd", "bwd", "acc", "opt"; "dgrad" and "wgrad" stay.
 std::string_view short_phase(std::string_view phase);
 
-/// RFC 4180: quotes a field when it needs it.
+/// Finished text for a terminal: lines and the styles above stay, any other control is made
+/// visible.
+std::string safe_lines(std::string_view text);
+
+/// RFC 4180: quotes a field when it needs it. Controls are made visible(); an apostrophe goes
+/// before what a spreadsheet would take for a formula ("=...", "+...", "-...", "@...") unless it is
+/// a number.
 std::string csv_field(std::string_view text);
 
 }  // namespace rooftile::report

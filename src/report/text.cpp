@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/text.h"
+#include "core/utf8.h"
 #include "report/interval.h"
 #include "report/table.h"
 #include "report/views.h"
@@ -185,8 +186,9 @@ std::string algorithms(const Report& report, const TextOptions& options) {
 std::string to_text(const Report& report, const TextOptions& options) {
   const bool color = options.color;
   std::string text = bold(workload(report), color) + "\n";
-  text += fmt::format("on {}, roofs: {}, predictor: {}\n\n", report.gpu_name, report.roofs,
-                      report.predictor);
+  text += visible(fmt::format("on {}, roofs: {}, predictor: {}", report.gpu_name, report.roofs,
+                              report.predictor)) +
+          "\n\n";
   text += fmt::format("{:<16} {}\n", "step", bold(step_line(report), color));
   text += phases(report);
   const double rate = report.flops / (report.latency.total_ms * 1e-3);

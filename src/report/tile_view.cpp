@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/accuracy_table.h"
+#include "report/json_text.h"
 
 namespace rooftile::report {
 
@@ -56,7 +57,7 @@ std::string tiles_to_json(std::span<const fit::TileAgreement> report) {
                                {"nearest", json_of(a.nearest)},
                                {"launched_error", a.launched_error}});
   }
-  return json.dump(1) + "\n";
+  return json_text(json, 1);
 }
 
 }  // namespace rooftile::report

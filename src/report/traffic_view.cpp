@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "core/utf8.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -253,7 +255,7 @@ std::string traffic_to_text(const TrafficReport& report, const TextOptions& opti
   text += fmt::format(
       " on {}, traffic model: {}\n  bytes are loads of one launch; % of the roofs of "
       "L1/L2/DRAM\n\n",
-      report.gpu_name, report.traffic_model);
+      visible(report.gpu_name), report.traffic_model);
   text += layers_text(report, options);
   if (report.layers.size() == 1 && !report.layers.front().algorithm.empty()) {
     text += algorithms_text(report.layers.front(), options);
@@ -281,7 +283,7 @@ std::string traffic_to_json(const TrafficReport& report) {
     json["layers"].push_back(layer_json(report, layer));
   }
   json["warnings"] = report.warnings;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string traffic_to_csv(const TrafficReport& report) {

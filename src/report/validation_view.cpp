@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/json_text.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -64,7 +65,7 @@ std::string validation_to_json(const ValidationTable& table) {
     json["rows"].push_back(std::move(object));
   }
   json["notes"] = table.notes;
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 std::string validation_to_csv(const ValidationTable& table) {

@@ -44,5 +44,29 @@ TEST(Format, RoundsToSignificantDigits) {
   EXPECT_EQ(format_count(0), "0");
 }
 
+TEST(Printable, IsHarmlessAndCutBetweenCharacters) {
+  EXPECT_EQ(printable("a\x1b[2J"), "a\\x1b[2J");
+  std::string name;
+  for (int i = 0; i < 61; ++i) name += "\xC3\xA4";
+  EXPECT_EQ(printable(name), name.substr(0, 120) + "...");
+}
+
+TEST(DidYouMean, ForeignNamesAreHarmlessAndAreNotListedWithoutEnd) {
+  std::vector<std::string_view> names(1000, "x\x1by\n");
+  const std::string hint = did_you_mean("device", names, "columns are");
+  EXPECT_TRUE(hint.starts_with("columns are x\\x1by\\x0a, ")) << hint.substr(0, 60);
+  EXPECT_TRUE(hint.ends_with(", ..."));
+  EXPECT_LT(hint.size(), 2000U);
+}
+
+TEST(ErrorText, HasNoControlOfForeignText) {
+  const Error error{.code = ErrorCode::BadInput,
+                    .where = "a\x1b[2Jb.json:/x\ny",
+                    .message = "\"\xE2\x80\xAE\" is odd",
+                    .hint = "one of\n  a\x07\n  b"};
+  EXPECT_EQ(to_string(error),
+            "error: a\\x1b[2Jb.json:/x\\x0ay: \"\\u202e\" is odd\nhint: one of\n  a\\x07\n  b\n");
+}
+
 }  // namespace
 }  // namespace rooftile
