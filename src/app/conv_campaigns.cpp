@@ -181,17 +181,23 @@ bool NeuSightRow::implicit() const {
   return algorithm == "implicit_gemm" && kernel.find("scudnn_128x") != std::string::npos;
 }
 
-Status add_campaign(const std::string& file, const Catalog& catalog, Campaigns& campaigns) {
-  ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
-  ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
+Status add_campaign(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
+                    Campaigns& campaigns) {
   if (header.find("fwd_ms") && campaigns.deepbench.rows.empty()) {
     return read_deepbench(csv, header, catalog, campaigns.deepbench);
   }
   if (header.find("c_in") && campaigns.neusight.rows.empty()) {
     return read_neusight(csv, header, catalog, campaigns.neusight);
   }
-  return bad_input(file, "is neither DeepBench's nor NeuSight's conv.csv, or the second of a kind",
+  return bad_input(csv.name(),
+                   "is neither DeepBench's nor NeuSight's conv.csv, or the second of a kind",
                    "columns fwd_ms (DeepBench) or c_in (NeuSight) tell them apart");
+}
+
+Status add_campaign(const std::string& file, const Catalog& catalog, Campaigns& campaigns) {
+  ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
+  ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
+  return add_campaign(csv, header, catalog, campaigns);
 }
 
 }  // namespace rooftile::app

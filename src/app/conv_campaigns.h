@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/catalog.h"
+#include "core/csv.h"
 #include "core/result.h"
 #include "hardware/machine.h"
 #include "latency/conv_time.h"
@@ -56,6 +57,9 @@ struct Campaigns {
   DeepBench deepbench;
   NeuSight neusight;
 };
+/// From behind the header, where somebody has looked at it already: a pipe is read once.
+Status add_campaign(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
+                    Campaigns& campaigns);
 Status add_campaign(const std::string& file, const Catalog& catalog, Campaigns& campaigns);
 
 }  // namespace rooftile::app

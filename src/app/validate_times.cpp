@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "app/conv_campaigns.h"
 #include "app/conv_refit.h"
@@ -156,8 +157,8 @@ class Drift {
     const auto other = halves.find(1 - row.index % 2);
     return other != halves.end() ? other->second : halves.begin()->second;
   }
-  /// What the other GPUs of the file show at the same place.
-  [[nodiscard]] double elsewhere(const NeuSightRow& row) const {
+  /// What the other GPUs of the file show at the same place; nothing where there are none.
+  [[nodiscard]] std::optional<double> elsewhere(const NeuSightRow& row) const {
     double sum = 0;
     double count = 0;
     for (const auto& [gpu, blocks] : time_) {
@@ -166,7 +167,7 @@ class Drift {
       sum += (it != blocks.end() ? it->second : blocks.rbegin()->second).begin()->second;
       count += 1;
     }
-    return count > 0 ? sum / count : 0.0;
+    return count > 0 ? std::optional(sum / count) : std::nullopt;
   }
   [[nodiscard]] std::string first_and_last(std::size_t gpu) const {
     const auto& blocks = time_.at(gpu);
@@ -208,15 +209,15 @@ NeuSightScore score(const NeuSight& data, const Constants& constants, std::size_
   for (const auto& [row, t] : predicted) {
     NeuSightErrors& e = out.errors[row->gpu];
     const double own = out.drift.here(*row);
-    const double elsewhere = out.drift.elsewhere(*row);
+    const std::optional<double> elsewhere = out.drift.elsewhere(*row);
     if (row->implicit()) {
       e.implicit.add(t.implicit + own, row->measured);
       e.implicit_flat.add(t.implicit + kFlatOverhead, row->measured);
-      e.implicit_elsewhere.add(t.implicit + elsewhere, row->measured);
+      if (elsewhere) e.implicit_elsewhere.add(t.implicit + *elsewhere, row->measured);
     }
     e.all.add(t.chosen + own, row->measured);
     e.all_flat.add(t.chosen + kFlatOverhead, row->measured);
-    e.all_elsewhere.add(t.chosen + elsewhere, row->measured);
+    if (elsewhere) e.all_elsewhere.add(t.chosen + *elsewhere, row->measured);
     e.right += same_algorithm(t.algorithm, *row) ? 1 : 0;
   }
   return out;
@@ -239,11 +240,12 @@ double fit_error(const Campaigns& data, const TimeConstants& trial, std::string_
 }
 
 Result<Constants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
-                                 const TimesRequest& request, const Progress& progress) {
+                                 const TimesRequest& request, const std::string& file,
+                                 const Progress& progress) {
   Constants constants(gpus.size());
   if (!request.leave_one_gpu_out) return constants;
   if (data.deepbench.gpus.size() + data.neusight.gpus.size() < 2) {
-    return bad_input(request.file, "has one GPU, so none can be left out",
+    return bad_input(file, "has one GPU, so none can be left out",
                      "--fit-with FILE adds rows of others");
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -257,9 +259,30 @@ Result<Constants> make_constants(const Campaigns& data, const std::vector<Campai
   return constants;
 }
 
-std::string constants_note(bool left_out) {
-  return left_out ? "The constants were fitted without the GPU of each row."
-                  : "The constants are the shipped ones, which were fitted on these rows too.";
+/// GPUs of the rows that the shipped constants were fitted on: DeepBench's and NeuSight's.
+constexpr std::array<std::string_view, 8> kFittedOn{
+    "m40", "titan-x-maxwell", "p100-pcie-16gb", "titan-x-pascal", "titan-xp", "p4",
+    "t4",  "v100-pcie-32gb"};
+
+/// Which rows the constants have seen is known per GPU: the file may hold any rows of it.
+std::string constants_note(const std::vector<CampaignGpu>& gpus, bool left_out) {
+  if (left_out) return "The constants were fitted without the GPU of each row.";
+  std::vector<std::string> seen;
+  std::vector<std::string> unseen;
+  for (const CampaignGpu& gpu : gpus) {
+    const bool known =
+        std::find(kFittedOn.begin(), kFittedOn.end(), gpu.machine.gpu.id) != kFittedOn.end();
+    (known ? seen : unseen).push_back(gpu.name);
+  }
+  std::string note = "The constants are the shipped ones.";
+  if (!seen.empty()) {
+    note += fmt::format(
+        " They were fitted on the published rows of {}: where these are the same rows, this is the "
+        "error of a fit.",
+        fmt::join(seen, ", "));
+  }
+  if (!unseen.empty()) note += fmt::format(" They saw no row of {}.", fmt::join(unseen, ", "));
+  return note;
 }
 
 report::ValidationTable deepbench_table(const DeepBench& data, const Constants& constants) {
@@ -318,25 +341,32 @@ report::ValidationTable neusight_table(const NeuSight& data, const Constants& co
       "the row is not in; \"others' drift\" that of the other GPUs, \"flat\" one constant (chosen "
       "on",
       "these rows). The predictor knows none."};
+  if (data.gpus.size() == 1) {
+    table.notes.emplace_back("There is one GPU, so nobody else's drift is known (\"-\").");
+  }
   return table;
 }
 
 }  // namespace
 
-Result<report::ValidationTable> validate_times(const TimesRequest& request, const Catalog& catalog,
+Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
+                                               const TimesRequest& request, const Catalog& catalog,
                                                const Progress& progress) {
   Campaigns data;
-  ROOFTILE_CHECK(add_campaign(request.file, catalog, data));
+  ROOFTILE_CHECK(add_campaign(csv, header, catalog, data));
   const bool deepbench = !data.deepbench.rows.empty();
+  if (!deepbench && data.neusight.rows.empty()) {
+    return bad_input(csv.name(), "has no row that can be scored", "of DeepBench, FP32 rows are");
+  }
   for (const std::string& file : request.fit_with) {
     ROOFTILE_CHECK(add_campaign(file, catalog, data));
   }
+  const std::vector<CampaignGpu>& gpus = deepbench ? data.deepbench.gpus : data.neusight.gpus;
   ROOFTILE_TRY(const Constants constants,
-               make_constants(data, deepbench ? data.deepbench.gpus : data.neusight.gpus, request,
-                              progress));
+               make_constants(data, gpus, request, csv.name(), progress));
   report::ValidationTable table = deepbench ? deepbench_table(data.deepbench, constants)
                                             : neusight_table(data.neusight, constants);
-  table.notes.push_back(constants_note(request.leave_one_gpu_out));
+  table.notes.push_back(constants_note(gpus, request.leave_one_gpu_out));
   return table;
 }
 

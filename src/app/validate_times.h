@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/catalog.h"
+#include "core/csv.h"
 #include "core/progress.h"
 #include "core/result.h"
 #include "report/validation_view.h"
@@ -15,7 +16,6 @@
 namespace rooftile::app {
 
 struct TimesRequest {
-  std::string file;  ///< scored: DeepBench's or NeuSight's conv.csv
   /// Fit the constants of the time model anew without each GPU, and score it with those: about a
   /// minute.
   bool leave_one_gpu_out = false;
@@ -29,7 +29,10 @@ struct TimesRequest {
 /// NeuSight: three readings of a campaign in which every row carries host time that grows with the
 /// row number: a constant of 280 us, and the drift removed (the median of measured - predicted per
 /// 250 rows) as the GPU itself or as the others show it.
-Result<report::ValidationTable> validate_times(const TimesRequest& request, const Catalog& catalog,
+///
+/// `csv` is the file that is scored, DeepBench's or NeuSight's conv.csv, behind its header.
+Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
+                                               const TimesRequest& request, const Catalog& catalog,
                                                const Progress& progress);
 
 }  // namespace rooftile::app

@@ -239,10 +239,9 @@ Result<report::ValidationTable> validate_traffic(const ValidateRequest& request,
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
   if (header.find("sim_L1_if_MB")) return validate_reference(csv, header);
   if (header.find("fwd_ms") || header.find("c_in")) {
-    return validate_times({.file = request.file,
-                           .leave_one_gpu_out = request.leave_one_gpu_out,
-                           .fit_with = request.fit_with},
-                          catalog, progress);
+    return validate_times(
+        csv, header, {.leave_one_gpu_out = request.leave_one_gpu_out, .fit_with = request.fit_with},
+        catalog, progress);
   }
   return bad_input(request.file, "is none of the known layouts",
                    "columns sim_L1_if_MB (reference), fwd_ms (DeepBench) or c_in (NeuSight) tell "
