@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "hardware/ceilings.h"
 #include "hardware/load.h"
 #include "report/machine_curves.h"
@@ -66,14 +67,17 @@ void attach_gpu(const Context& context, hardware::Ceilings& ceilings) {
   if (const auto gpu = hardware::load_gpu(*catalog, ceilings.device)) ceilings.gpu = gpu->id;
 }
 
+const std::vector<std::string> kPictures{"svg", "html"};
+
 Status write_plot(const std::string& file, const std::vector<characterize::Sample>& samples,
                   const hardware::Ceilings* ceilings) {
+  ROOFTILE_TRY(const std::string format, format_by_ending("--plot", file, kPictures));
   const report::MachineCurves curves = report::machine_curves(samples, ceilings);
   if (curves.bandwidth.empty() && curves.rate.empty()) {
     return bad_input(file, "there are no curves to draw: each needs two measurements");
   }
-  return write_file_atomic(file, file.ends_with(".html") ? report::machine_to_html(curves)
-                                                         : report::machine_curves_to_svg(curves));
+  return write_file_atomic(file, format == "html" ? report::machine_to_html(curves)
+                                                  : report::machine_curves_to_svg(curves));
 }
 
 /// Draws what an earlier run measured.
@@ -111,16 +115,18 @@ Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ce
 }
 
 Status import_ert(const CharacterizeArguments& a) {
+  if (a.output.chosen && a.output.format != "json") {
+    return usage_error("--from-ert makes a machine file, which is JSON", "leave out --format");
+  }
   ROOFTILE_TRY(const std::string text, read_file(a.from_ert));
   ROOFTILE_TRY(const hardware::Ceilings ceilings, characterize::read_ert_json(text, a.from_ert));
-  Output output = a.output;
-  return emit(output, hardware::to_json(ceilings));
+  return emit(a.output, hardware::to_json(ceilings));
 }
 
 void announce(const characterize::Device& device, const characterize::Outlook& outlook) {
   fmt::print(stderr, "{}: {} ({}), {} measurements, about {:.0f} s\n", device.description().backend,
-             device.description().name, device.description().isa, outlook.measurements,
-             outlook.estimate.base());
+             visible(device.description().name), visible(device.description().isa),
+             outlook.measurements, outlook.estimate.base());
 }
 
 /// Rank 0's part of a run with several ranks: what they reach together, and how they differ.
@@ -186,18 +192,27 @@ Status measure(const Context& context, CharacterizeArguments a,
     if (!is_first) return {};
     ROOFTILE_TRY(result.own, combine(texts, result, options));
   }
-  for (const std::string& w : result.own.warnings) fmt::print(stderr, "warning: {}\n", w);
+  for (const std::string& w : result.own.warnings) warn(w);
   hardware::Ceilings ceilings =
       characterize::to_ceilings(result.own, fmt::format("rooftile {}", version()));
   attach_gpu(context, ceilings);
   return write_result(a, ceilings, characterize::to_text(result.own), result.own.samples);
 }
 
+/// The files that a run writes have one format each, whatever --format says about stdout.
+Status check_endings(const CharacterizeArguments& a) {
+  const std::vector<std::string> json{"json"};
+  const std::vector<std::string> csv{"csv"};
+  ROOFTILE_CHECK(format_by_ending("-o", a.output.file, json));
+  ROOFTILE_CHECK(format_by_ending("--ert", a.ert_file, json));
+  ROOFTILE_CHECK(format_by_ending("--samples", a.samples_file, csv));
+  ROOFTILE_CHECK(format_by_ending("--plot", a.plot_file, kPictures));
+  return {};
+}
+
 Status run_characterize(const Context& context, CharacterizeArguments a) {
+  ROOFTILE_CHECK(check_endings(a));
   if (!a.from_ert.empty()) return import_ert(a);
-  if (!a.plot_file.empty() && !a.plot_file.ends_with(".svg") && !a.plot_file.ends_with(".html")) {
-    return usage_error(fmt::format("--plot {} is neither .svg nor .html", a.plot_file));
-  }
   if (!a.from_samples.empty()) return plot_samples(a);
   if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
   if (a.threads > 0) a.backend.threads = a.threads;
@@ -225,12 +240,10 @@ void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
   command.add_option("--threads", a.threads, "cpu: threads, one per physical core by default")
       ->check(CLI::Range(1, 4096));
   command.add_option("--isa", a.backend.isa, "cpu: instruction set, the best one by default");
-  command.add_option("--dtype", a.dtypes, "only these number formats")->delimiter(',');
-  command
-      .add_option("--pattern", a.patterns,
+  add_list_option(command, "--dtype", a.dtypes, "only these number formats");
+  add_list_option(command, "--pattern", a.patterns,
                   "only these patterns: load, store, copy, triad (also with _nt), update, "
-                  "shared, mma, chase, launch")
-      ->delimiter(',');
+                  "shared, mma, chase, launch");
   command.add_option("--max-working-set", a.max_working_set, "largest working set, e.g. \"1 GiB\"");
   command
       .add_option("--levels", a.levels,

@@ -12,7 +12,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/file.h"
+#include "core/text.h"
+#include "core/utf8.h"
 
 namespace rooftile::cli {
 
@@ -59,7 +60,7 @@ class Bar {
     const double left = fraction > 0 ? elapsed * (1 - fraction) / fraction : 0;
     std::fputs(fmt::format("\r\033[K{} {:3.0f} % [{:=<{}}{: <{}}] {}:{:02d} left  {}", title_,
                            fraction * 100, "", full, "", kWidth - full, static_cast<int>(left) / 60,
-                           static_cast<int>(left) % 60, state.note)
+                           static_cast<int>(left) % 60, visible(state.note))
                    .c_str(),
                stderr);
     std::fflush(stderr);
@@ -79,38 +80,23 @@ Result<Catalog> Context::catalog() const {
   return catalog;
 }
 
-void add_output_options(CLI::App& command, Output& output,
-                        const std::vector<std::string>& formats) {
-  output.format = formats.front();
-  output.formats = formats;
-  command.add_option("--format", output.format, "how to write the result")
-      ->check(CLI::IsMember(formats))
-      ->each([&output](const std::string&) { output.chosen = true; })
-      ->capture_default_str();
-  command.add_option("-o,--output", output.file, "write to this file instead of stdout");
-}
-
-std::string format_of(const Output& output) {
-  if (output.chosen) return output.format;
-  const std::size_t dot = output.file.rfind('.');
-  const std::string ending = dot == std::string::npos ? "" : output.file.substr(dot + 1);
-  const auto& formats = output.formats;
-  return std::find(formats.begin(), formats.end(), ending) != formats.end() ? ending
-                                                                            : output.format;
-}
-
-Status emit(const Output& output, const std::string& text) {
-  if (!output.file.empty() && output.file != "-") return write_file_atomic(output.file, text);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return bad_input("<stdout>", "cannot be written");
-  }
-  return {};
-}
-
-Status emit_bare(const Output& output, const std::string& text,
-                 const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
-  return emit(output, text);
+CLI::Option* add_list_option(CLI::App& command, const std::string& names,
+                             std::vector<std::string>& list, const std::string& help) {
+  return command.add_option_function<std::vector<std::string>>(
+      names,
+      [&list, names](const std::vector<std::string>& arguments) {
+        list.clear();
+        for (const std::string& argument : arguments) {
+          for (const std::string_view part : split(argument, ',')) {
+            if (trim(part).empty()) {
+              throw CLI::ValidationError(fmt::format(
+                  "{} \"{}\" has an empty part between its commas", names, printable(argument)));
+            }
+            list.emplace_back(trim(part));
+          }
+        }
+      },
+      help);
 }
 
 Terminal terminal() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "core/catalog.h"
 #include "core/progress.h"
 #include "core/result.h"
@@ -23,27 +24,6 @@ struct Context {
   [[nodiscard]] Result<Catalog> catalog() const;
 };
 
-/// Where and how a command writes its result.
-struct Output {
-  std::string format = "text";
-  std::string file;                  ///< empty: stdout
-  std::vector<std::string> formats;  ///< that the command offers
-  bool chosen = false;               ///< --format was given
-};
-
-/// Adds --format (one of `formats`, the first is the default) and -o/--output.
-void add_output_options(CLI::App& command, Output& output, const std::vector<std::string>& formats);
-
-/// The format asked for; without --format the one that the name of the file ends in ("chart.html").
-std::string format_of(const Output& output);
-
-/// Writes the finished text to output.file (atomically) or to stdout.
-Status emit(const Output& output, const std::string& text);
-
-/// The same for a format that has no place for warnings (tables, pictures): they go to stderr.
-Status emit_bare(const Output& output, const std::string& text,
-                 const std::vector<std::string>& warnings);
-
 /// Colour and width of the terminal that stdout is, if it is one.
 struct Terminal {
   bool is_terminal = false;
@@ -57,13 +37,27 @@ Terminal terminal();
 /// seconds; Ctrl-C asks the job to stop so that it can save what is finished.
 Progress progress_bar(std::string title);
 
-/// Runs `command`, prints its error if there is one and records the exit status.
+/// An option that takes names separated by commas; an empty one among them is a usage error
+/// (CLI11's own delimiter drops it).
+CLI::Option* add_list_option(CLI::App& command, const std::string& names,
+                             std::vector<std::string>& list, const std::string& help);
+
+/// Runs a command, prints its error if there is one and records the exit status.
 template <typename Run>
 void run_command(Context& context, const Run& run) {
   const Status status = run();
   if (status) return;
   std::fputs(to_string(status.error()).c_str(), stderr);
   context.exit_status = static_cast<int>(status.error().code);
+}
+
+/// The same for a command that writes to `output`, whose format is settled first.
+template <typename Run>
+void run_command(Context& context, Output& output, const Run& run) {
+  run_command(context, [&]() -> Status {
+    ROOFTILE_CHECK(settle_format(output));
+    return run();
+  });
 }
 
 /// The program: parses, runs, returns the exit status.

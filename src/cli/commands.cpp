@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include "core/text.h"
@@ -66,9 +68,38 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return static_cast<int>(ErrorCode::Usage);
 }
 
+/// Nothing that can be given may be empty: where a script's variable was not set, leaving the
+/// option out would do something else than what was meant.
+Status check_nothing_empty(std::span<const char* const> arguments) {
+  std::string_view before;
+  bool options_end = false;
+  for (const std::string_view argument : arguments) {
+    const bool option =
+        before.size() > 1 && before != "--" && before[0] == '-' && !parse_double(before);
+    if (trim(argument).empty()) {
+      return usage_error(
+          option ? fmt::format("the value of {} is empty", before) : "an argument is empty",
+          "give a value, or leave it out");
+    }
+    options_end = options_end || argument == "--";
+    if (!options_end && argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      return usage_error(
+          fmt::format("the value of {} is empty", argument.substr(0, argument.size() - 1)),
+          "give a value, or leave it out");
+    }
+    before = argument;
+  }
+  return {};
+}
+
 }  // namespace
 
 int run(int argc, const char* const* argv) {
+  const auto arguments = std::span(argv, static_cast<std::size_t>(std::max(argc, 1))).subspan(1);
+  if (const Status status = check_nothing_empty(arguments); !status) {
+    std::fputs(to_string(status.error()).c_str(), stderr);
+    return static_cast<int>(status.error().code);
+  }
   CLI::App app(kDescription, "rooftile");
   Context context;
   app.set_version_flag("--version", fmt::format("rooftile {}", version()));

@@ -8,7 +8,6 @@
 #include "app/predict.h"
 #include "cli/commands.h"
 #include "cli/request_options.h"
-#include "core/text.h"
 #include "report/views.h"
 
 namespace rooftile::cli {
@@ -21,24 +20,10 @@ struct CompareOptions {
   Output output;
 };
 
-/// CLI11's own delimiter drops empty names without a word.
-Result<std::vector<std::string>> split_names(const std::vector<std::string>& lists) {
-  std::vector<std::string> names;
-  for (const std::string& list : lists) {
-    for (const std::string_view name : split(list, ',')) {
-      if (trim(name).empty())
-        return usage_error(fmt::format("--gpus \"{}\" has an empty name", printable(list)),
-                           "write names separated by single commas");
-      names.emplace_back(trim(name));
-    }
-  }
-  return names;
-}
-
 Status run_compare(const CompareOptions& options, const Context& context) {
-  ROOFTILE_TRY(const std::vector<std::string> gpus, split_names(options.gpus));
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const std::vector<Report> reports, app::compare(options.request, gpus, catalog));
+  ROOFTILE_TRY(const std::vector<Report> reports,
+               app::compare(options.request, options.gpus, catalog));
   if (options.output.format == "json")
     return emit(options.output, report::compare_to_json(reports));
   if (options.output.format == "csv") {
@@ -62,7 +47,7 @@ void add_compare(CLI::App& app, Context& context) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand("compare", "the same step on several GPUs, one row each");
   add_request_options(*command, options->request);
-  command->add_option("--gpus", options->gpus, "names or JSON files, separated by commas")
+  add_list_option(*command, "--gpus", options->gpus, "names or JSON files, separated by commas")
       ->required();
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->footer(
@@ -70,7 +55,7 @@ void add_compare(CLI::App& app, Context& context) {
       "  rooftile compare gpt2-large --gpus v100-pcie-32gb,a100-pcie-40gb,h100-sxm,mi300x --phase "
       "train\n");
   command->callback([options, &context] {
-    run_command(context, [&] { return run_compare(*options, context); });
+    run_command(context, options->output, [&] { return run_compare(*options, context); });
   });
 }
 

@@ -223,7 +223,7 @@ static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
   command->callback([options, &context] {
-    run_command(context, [&] { return run_evaluate_labels(*options, context); });
+    run_command(context, options->output, [&] { return run_evaluate_labels(*options, context); });
   });
 }
 
@@ -238,7 +238,7 @@ static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
   command->callback([options, &context] {
-    run_command(context, [&] { return run_evaluate(*options, context); });
+    run_command(context, options->output, [&] { return run_evaluate(*options, context); });
   });
 }
 
@@ -250,7 +250,7 @@ static void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
   add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "markdown"});
   command->callback([options, &context] {
-    run_command(context, [&] { return run_evaluate_tiles(*options, context); });
+    run_command(context, options->output, [&] { return run_evaluate_tiles(*options, context); });
   });
 }
 

@@ -120,7 +120,7 @@ Status run_fit(FitCommand command, const Context& context) {
                                                    : write_default(command, dataset, catalog));
   std::filesystem::remove(checkpoint, failed);
   if (!command.options.leave_one_out) {
-    fmt::print(stderr, "warning: {}\n", kSingleGpu);
+    warn(kSingleGpu);
     return emit({}, fmt::format("Weights and card are in {}.\n", command.out));
   }
   return emit({}, report::evaluation_to_text(left_out));

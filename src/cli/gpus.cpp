@@ -77,8 +77,9 @@ void add_gpus(CLI::App& app, Context& context) {
       "  rooftile gpus \"Tesla V100-PCIE-32GB\" --format json\n"
       "  rooftile gpus --lint my_gpu.json other_gpu.json\n"
       "\nAdding a GPU is one file: docs/howto/add_a_gpu.md.\n");
-  command->callback(
-      [options, &context] { run_command(context, [&] { return run_gpus(*options, context); }); });
+  command->callback([options, &context] {
+    run_command(context, options->output, [&] { return run_gpus(*options, context); });
+  });
 }
 
 }  // namespace rooftile::cli

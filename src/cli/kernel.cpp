@@ -51,7 +51,7 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
   add_output_options(*kind, options->output, {"text", "json", "csv"});
   kind->footer("\nExamples: rooftile kernel --help\n");
   kind->callback([options, make_op, &context] {
-    run_command(context, [&]() -> Status {
+    run_command(context, options->output, [&]() -> Status {
       ROOFTILE_TRY(const ops::AnyOp op, make_op(*options));
       return run_kernel(op, *options, context);
     });

@@ -29,8 +29,9 @@ void add_models(CLI::App& app, Context& context) {
       "\nA model is also any Hugging Face config.json or native graph JSON "
       "(docs/format/graph.md):\n"
       "  rooftile predict ./config.json --gpu h100-sxm\n");
-  command->callback(
-      [output, &context] { run_command(context, [&] { return run_models(*output, context); }); });
+  command->callback([output, &context] {
+    run_command(context, *output, [&] { return run_models(*output, context); });
+  });
 }
 
 }  // namespace rooftile::cli

@@ -24,7 +24,7 @@ Status run_predict(const PredictOptions& options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const Report report, app::predict(options.request, catalog));
   const Output& output = options.output;
-  const std::string format = format_of(output);
+  const std::string& format = output.format;
   if (format == "json") return emit(output, report::to_json(report));
   if (format == "csv") return emit_bare(output, report::to_csv(report), report.warnings);
   if (format == "trace") return emit_bare(output, report::to_chrome_trace(report), report.warnings);
@@ -60,7 +60,7 @@ void add_predict(CLI::App& app, Context& context) {
       "  rooftile predict resnet50 --gpu v100-sxm2-16gb --batch 64 --format trace -o "
       "step.trace.json\n");
   command->callback([options, &context] {
-    run_command(context, [&] { return run_predict(*options, context); });
+    run_command(context, options->output, [&] { return run_predict(*options, context); });
   });
 }
 

@@ -32,7 +32,7 @@ Status run_roofline(RooflineOptions options, const Context& context) {
   options.request.nersc = options.compat == "nersc";
   ROOFTILE_TRY(const roofline::Chart chart, app::roofline(options.request, catalog));
   const Output& output = options.output;
-  const std::string format = format_of(output);
+  const std::string& format = output.format;
   if (format == "json") return emit(output, report::roofline_to_json(chart));
   std::vector<std::string> warnings;
   for (const profile::Warning& w : chart.warnings) {
@@ -109,7 +109,7 @@ void add_roofline(CLI::App& app, Context& context) {
       "  rooftile roofline profile.csv -o chart.html\n"
       "  rooftile roofline O0=o0.csv O1=o1.csv --compare\n");
   command->callback([options, &context] {
-    run_command(context, [&] { return run_roofline(*options, context); });
+    run_command(context, options->output, [&] { return run_roofline(*options, context); });
   });
 }
 

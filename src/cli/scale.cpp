@@ -28,7 +28,7 @@ Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& 
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto report, app::scale(options.request, catalog, progress_bar("scaling")));
-  const std::string format = format_of(options.output);
+  const std::string& format = options.output.format;
   if (format == "json") return emit(options.output, report::scale_to_json(report));
   if (format == "csv") {
     return emit_bare(options.output, report::scale_to_csv(report), report.warnings);
@@ -48,15 +48,11 @@ void add_scale(CLI::App& app, Context& context) {
   Request& step = options->request.step;
   add_step_options(*command, step);
   command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
-  command
-      ->add_option("--set", options->request.set,
-                   "factors of one variant: sms, lanes, sm_memory, shared_bw, l1_bw, l2_bw, "
-                   "l2_size, dram_bw, clock; as KEY=FACTOR,KEY=FACTOR")
-      ->delimiter(',');
-  command
-      ->add_option("--cost", options->request.cost,
-                   "weights of the cost model, as KEY=WEIGHT,... in units of the base GPU")
-      ->delimiter(',');
+  add_list_option(*command, "--set", options->request.set,
+                  "factors of one variant: sms, lanes, sm_memory, shared_bw, l1_bw, l2_bw, "
+                  "l2_size, dram_bw, clock; as KEY=FACTOR,KEY=FACTOR");
+  add_list_option(*command, "--cost", options->request.cost,
+                  "weights of the cost model, as KEY=WEIGHT,... in units of the base GPU");
   command->add_flag("--study", options->request.study,
                     "each resource alone x2 and x4, then the cheapest balanced sets");
   command->add_option("--optimize", options->request.optimize,
@@ -74,7 +70,7 @@ void add_scale(CLI::App& app, Context& context) {
       "0.25,\nsm_memory 0.12, shared_bw 0.03, l1_bw 0.03, l2_bw 0.06, l2_size 0.10, dram_bw 0.25, "
       "clock 0.30.\n");
   command->callback([options, command, &context] {
-    run_command(context, [&] { return run_scale(*command, *options, context); });
+    run_command(context, options->output, [&] { return run_scale(*command, *options, context); });
   });
 }
 

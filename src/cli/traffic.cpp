@@ -26,7 +26,7 @@ Status run_validate(const CLI::App& command, const TrafficOptions& options,
   if (command.got_subcommand("conv") || !options.request.step.model.empty()) {
     return usage_error("--validate has layers of its own", "remove the model or layer");
   }
-  const std::string format = format_of(options.output);
+  const std::string& format = options.output.format;
   if (format == "svg") {
     return usage_error("--validate has no picture", "--format is one of text, json, csv here");
   }
@@ -56,7 +56,7 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
   ROOFTILE_TRY(const auto report,
                app::traffic(options.request, catalog,
                             progress_bar(options.request.simulate ? "simulating" : "counting")));
-  const std::string format = format_of(options.output);
+  const std::string& format = options.output.format;
   if (format == "svg") {
     return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);
   }
@@ -120,7 +120,7 @@ void add_traffic(CLI::App& app, Context& context) {
       "p100-pcie-16gb --simulate\n"
       "Bytes are loads of one launch; output is written once, through all levels.\n");
   command->callback([options, command, &context] {
-    run_command(context, [&] { return run_traffic(*command, *options, context); });
+    run_command(context, options->output, [&] { return run_traffic(*command, *options, context); });
   });
 }
 
