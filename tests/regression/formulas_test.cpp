@@ -34,17 +34,7 @@ testing::Table table_now() {
 }
 
 TEST(Formulas, AreThoseOfTheTable) {
-  const testing::Table now = table_now();
-  if (testing::rewrites()) {
-    ASSERT_TRUE(testing::write_table(now));
-    return;
-  }
-  const auto committed = testing::read_table(kTable);
-  ASSERT_TRUE(committed) << to_string(committed.error());
-  ASSERT_EQ(committed->rows.size(), now.rows.size());
-  for (std::size_t i = 0; i < now.rows.size(); ++i) {
-    EXPECT_EQ(committed->rows[i], now.rows[i]) << "hint: tools/update_predictions";
-  }
+  testing::compare_whole_table(table_now());
 }
 
 /// Whoever writes such a table down should know: a fused multiply-add is two operations.

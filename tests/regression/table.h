@@ -122,4 +122,26 @@ void compare_table(const std::string& path, std::size_t given, const Compute& co
                        << "paste what it prints into CHANGELOG.md, \"Predictions that changed\"";
 }
 
+/// A table that is written as a whole: its rows are what they are, not cases.
+inline void compare_whole_table(const Table& now) {
+  if (rewrites()) {
+    const Status written = write_table(now);
+    EXPECT_TRUE(written) << to_string(written.error());
+    return;
+  }
+  const auto committed = read_table(now.path);
+  ASSERT_TRUE(committed) << to_string(committed.error());
+  EXPECT_EQ(committed->columns, now.columns);
+  ASSERT_EQ(committed->rows.size(), now.rows.size()) << now.path;
+  for (std::size_t i = 0; i < now.rows.size(); ++i) {
+    ASSERT_EQ(committed->rows[i].size(), now.rows[i].size()) << now.rows[i].front();
+    for (std::size_t j = 0; j < now.rows[i].size(); ++j) {
+      EXPECT_TRUE(same_cell(committed->rows[i][j], now.rows[i][j]))
+          << now.path << ": " << now.rows[i].front() << ": "
+          << difference(now.columns[j], committed->rows[i][j], now.rows[i][j])
+          << "\nhint: if this is meant, tools/update_predictions";
+    }
+  }
+}
+
 }  // namespace rooftile::testing

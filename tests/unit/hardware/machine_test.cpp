@@ -113,6 +113,10 @@ TEST(Ceilings, ErrorsSayWhere) {
   EXPECT_THAT(failure("230 GB/s", "230"), HasSubstr("/bandwidth/dram: \"230\" has no unit"));
   EXPECT_THAT(failure("\"fp32\"", "\"fp99\""), HasSubstr("unknown rate \"fp99\""));
   EXPECT_THAT(failure("\"kind\": \"machine\"", "\"kind\": \"gpu\""), HasSubstr("machine file"));
+  const std::string deep(8, '[');
+  EXPECT_THAT(failure("\"kind\":", "\"x\": " + deep + std::string(8, ']') + ", \"kind\":"),
+              HasSubstr("nested more than 8 levels deep"));
+  EXPECT_THAT(failure("\"kind\":", "\"x\": [[[[[[[]]]]]]], \"kind\":"), HasSubstr("unknown key"));
 }
 
 class LoadMachine : public ::testing::Test {

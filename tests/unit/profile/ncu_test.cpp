@@ -3,6 +3,8 @@
 // Every shape of Nsight Compute output, small and synthetic; the real ones are in exports_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "profile/evaluate.h"
 #include "profile/importer.h"
 
@@ -74,6 +76,22 @@ TEST(NcuLong, NotAvailableIsMissingNotZero) {
   ASSERT_TRUE(run);
   EXPECT_FALSE(run->kernels[0].flops);
   EXPECT_FALSE(run->kernels[0].zero_ai());
+}
+
+TEST(NcuLong, TensorInstructionsOfUnknownShapeAreMissedOnlyWhereThereAreSome) {
+  const auto missed = [](const std::string& count) {
+    const RawProfile p =
+        import(kLong + row(0, "k", "sm__inst_executed_pipe_tensor.sum", "inst", count) +
+               row(0, "k", "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst", "8") +
+               row(0, "k", "gpu__time_duration.sum", "ns", "1000"));
+    const auto run = evaluate(p, {});
+    EXPECT_TRUE(run);
+    return std::any_of(run->warnings.begin(), run->warnings.end(), [](const Warning& warning) {
+      return warning.message.find("512 to 8192 FLOP") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(missed("0"));
+  EXPECT_TRUE(missed("5"));
 }
 
 TEST(NcuLong, RatiosAreOverLaunchesThatHaveAllCounters) {

@@ -125,6 +125,31 @@ TEST(Chart, LaunchBoundBeginsAtHalfOfTheTime) {
   EXPECT_TRUE(chart.points[1].launch_bound);   // 0.506
 }
 
+TEST(Checks, ClocksWithoutTimeSayNothing) {
+  KernelRecord slow = kernel("a", 2.0, 10.0, 0.5);
+  slow.clock = 1300_MHz;
+  slow.time = Seconds{};
+  EXPECT_FALSE(warns(chart_of({slow}), "clock-mismatch"));
+  KernelRecord near = kernel("a", 2.0, 10.0, 0.5);
+  near.clock = 1471_MHz;  // 1.93 % below 1500 MHz
+  EXPECT_FALSE(warns(chart_of({near}), "clock-mismatch"));
+  near.clock = 1469_MHz;  // 2.07 %
+  EXPECT_TRUE(warns(chart_of({near}), "clock-mismatch"));
+}
+
+TEST(Checks, BytesMayDifferByFivePercent) {
+  const auto inverted = [](double l2_gb) {
+    KernelRecord record = kernel("a", 2.0, 10.0, 0.5);
+    record.bytes[1] = Bytes::from_base(l2_gb * 1e9);  // DRAM: 0.5 GB
+    return warns(chart_of({record}), "byte-order");
+  };
+  EXPECT_FALSE(inverted(0.48));
+  EXPECT_TRUE(inverted(0.47));
+  // The bound is 1 ms; 5 % above the roof are no news.
+  EXPECT_FALSE(warns(chart_of({kernel("a", 0.96, 10.0, 0.5)}), "above-roof"));
+  EXPECT_TRUE(warns(chart_of({kernel("a", 0.945, 10.0, 0.5)}), "above-roof"));
+}
+
 TEST(Checks, LaunchBoundByLaunchesOrByTime) {
   const auto with_shorts = [](std::int64_t launches, double fraction) {
     KernelRecord record = kernel("a", 2.0, 10.0, 0.5);
@@ -165,6 +190,15 @@ TEST(ShortName, KeepsWhatTellsKernelsApart) {
             "volta_fp16_s884cudnn_fp16_256.._ldg8_relu_f2f_exp_small_nhwc");
   EXPECT_EQ(short_kernel_name("std::enable_if<!T7, void>::type gemv::kernel<int, 7>(T1)"),
             "kernel<int, 7>");
+  EXPECT_EQ(short_kernel_name("int kernel<7>(T1)"), "kernel<7>");
+  EXPECT_EQ(short_kernel_name("unsigned int ns::kernel(T1)"), "kernel");
+  // 24 letters of arguments are shown, 25 are not.
+  EXPECT_EQ(short_kernel_name("k<10, 20, 3, 4, 5, 6, 7, 8>(T)"), "k<10, 20, 3, 4, 5, 6, 7, 8>");
+  EXPECT_EQ(short_kernel_name("k<10, 20, 30, 4, 5, 6, 7, 8>(T)"), "k");
+  // 60 letters stay, of 61 the middle goes.
+  EXPECT_EQ(short_kernel_name(std::string(60, 'a')), std::string(60, 'a'));
+  EXPECT_EQ(short_kernel_name(std::string(61, 'a')),
+            std::string(29, 'a') + ".." + std::string(29, 'a'));
   EXPECT_EQ(short_kernel_name("Memcpy HtoD (Pageable -> Device)"), "Memcpy HtoD");
   EXPECT_EQ(short_kernel_name(""), "");
 }
