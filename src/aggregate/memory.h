@@ -7,16 +7,18 @@
 //   gradients    training: one per parameter, in the type of the weights
 //   optimizer    training: FP32 moments (momentum 1, Adam and AdamW 2) and, when the weights are
 //                narrower than FP32, an FP32 master copy of them
-//   activations  training: what the operators keep for the backward pass, each tensor once;
-//                otherwise the largest set of tensors that live at the same time
+//   activations  the largest set of tensors that live at the same time (aggregate/activations.h):
+//                in training what the operators keep for the backward pass, each tensor once, and
+//                gradients of activations
 //   kv_cache     keys and values of the attention layers, in the storage type
 //
 // Not counted: the framework's context and cached blocks, fragmentation, workspaces of libraries,
-// gradients of activations while the backward pass runs, running statistics of batch norms.
+// running statistics of batch norms.
 #pragma once
 
 #include <optional>
 
+#include "aggregate/activations.h"
 #include "core/units.h"
 #include "graph/graph.h"
 #include "ops/optimizer.h"
@@ -26,13 +28,12 @@ namespace rooftile::aggregate {
 struct MemoryOptions {
   /// Training: the state it keeps beside the weights; without one the step makes no update.
   std::optional<ops::Optimizer> optimizer;
-  /// Training: keep the inputs of each block only and run its forward pass again for the backward
-  /// pass (activation checkpointing): the inputs of all repetitions, and the largest block once.
-  bool recompute = false;
+  ActivationOptions activations = {};
 };
 
 struct MemoryEstimate {
   Bytes weights, gradients, optimizer, activations, kv_cache;
+  Bytes kept;  ///< of the activations: between the forward and the backward pass
 
   [[nodiscard]] Bytes total() const {
     return weights + gradients + optimizer + activations + kv_cache;
@@ -40,7 +41,7 @@ struct MemoryEstimate {
   bool operator==(const MemoryEstimate&) const = default;
 };
 
-/// `graph` has been validated; its step says whether this is training.
+/// `graph` has been validated and not been fused; its step says whether this is training.
 MemoryEstimate memory(const graph::Graph& graph, const MemoryOptions& options);
 
 }  // namespace rooftile::aggregate

@@ -35,6 +35,7 @@ struct Source {
   /// For Input: what the first repetition gets. Absent when the model's own input is meant, which
   /// has no node and no known size.
   std::optional<TensorId> tensor;
+  auto operator<=>(const Source&) const = default;
 };
 
 class TensorTable {

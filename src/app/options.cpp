@@ -111,7 +111,7 @@ Result<StepOptions> parse_step_options(const Request& request) {
   options.lower.execution = options.fuse ? graph::Execution::Compiled : graph::Execution::Eager;
   options.lower.recompute = request.recompute;
   options.memory.optimizer = options.lower.optimizer;
-  options.memory.recompute = request.recompute;
+  options.memory.activations = {.compiled = options.fuse, .recompute = request.recompute};
   return options;
 }
 

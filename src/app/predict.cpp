@@ -86,11 +86,15 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   }
   ROOFTILE_TRY(const auto model, import_step(request, options, catalog));
   ROOFTILE_TRY(auto part, graph::split_tensors(model, parallelism.tensor));
+  std::vector<aggregate::MemoryEstimate> memory;
+  ROOFTILE_TRY(const auto apart, graph::split_stages(part, parallelism.pipeline));
+  for (const graph::Stage& stage : apart) {
+    memory.push_back(aggregate::memory(stage.graph, options.memory));
+  }
   if (options.fuse) part = graph::fuse(part);
-  ROOFTILE_TRY(auto stages, graph::split_stages(part, parallelism.pipeline));
+  ROOFTILE_TRY(const auto stages, graph::split_stages(part, parallelism.pipeline));
 
   std::vector<aggregate::StageEstimate> estimates;
-  std::vector<aggregate::MemoryEstimate> memory;
   const bool train = options.lower.mode == graph::Mode::Train;
   for (const graph::Stage& stage : stages) {
     ROOFTILE_TRY(auto step, estimate(stage.graph, options.lower, machine, predictor));
@@ -100,7 +104,6 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
                                             : std::vector<graph::GradientBucket>{},
                          .output = stage.output,
                          .count = stage.count});
-    memory.push_back(aggregate::memory(stage.graph, options.memory));
   }
   const auto step = aggregate::parallel_step(std::move(estimates), parallelism, links);
 

@@ -78,8 +78,8 @@ class BlockFusion {
     }
   }
 
-  /// `published`: nodes that other blocks read by name.
-  Block run(const std::set<std::string>& published, std::map<std::string, std::string>& renamed) {
+  /// For each node the last one of its kernel. `published`: nodes that other blocks read by name.
+  std::vector<std::size_t> kernels(const std::set<std::string>& published) {
     published_ = &published;
     for (std::size_t i = 0; i < block_.nodes.size(); ++i) {
       if (!vectors_[i]) continue;
@@ -88,6 +88,13 @@ class BlockFusion {
         if (producer != index_.end() && joins(producer->second, i)) merge(producer->second, i);
       }
     }
+    std::vector<std::size_t> last;
+    for (std::size_t i = 0; i < group_.size(); ++i) last.push_back(members_of(i).back());
+    return last;
+  }
+
+  Block run(const std::set<std::string>& published, std::map<std::string, std::string>& renamed) {
+    kernels(published);
     Block result{.name = block_.name, .repeat = block_.repeat, .nodes = {}};
     for (std::size_t i = 0; i < block_.nodes.size(); ++i) {
       const std::vector<std::size_t> members = members_of(i);
@@ -200,13 +207,27 @@ class BlockFusion {
   const std::set<std::string>* published_ = nullptr;
 };
 
-}  // namespace
-
-Graph fuse(const Graph& graph) {
+std::set<std::string> published_names(const Graph& graph) {
   std::set<std::string> published;
   for (const Block& block : graph.blocks) {
     for (const Node& node : block.nodes) published.insert(node.inputs.begin(), node.inputs.end());
   }
+  return published;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> fused_kernels(const Graph& graph) {
+  const std::set<std::string> published = published_names(graph);
+  std::vector<std::vector<std::size_t>> kernels;
+  for (const Block& block : graph.blocks) {
+    kernels.push_back(BlockFusion(block).kernels(published));
+  }
+  return kernels;
+}
+
+Graph fuse(const Graph& graph) {
+  const std::set<std::string> published = published_names(graph);
   Graph result = graph;
   for (Block& block : result.blocks) {
     std::map<std::string, std::string> renamed;

@@ -7,11 +7,18 @@
 // copies stay alone.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "graph/graph.h"
 
 namespace rooftile::graph {
 
 /// Total: a validated graph gives a valid graph with the same parameters.
 Graph fuse(const Graph& graph);
+
+/// For each node of each block the last node of the kernel that it runs in; its own index where it
+/// runs alone.
+std::vector<std::vector<std::size_t>> fused_kernels(const Graph& graph);
 
 }  // namespace rooftile::graph

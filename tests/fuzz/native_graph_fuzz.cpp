@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // What has been imported can be lowered and weighed.
     (void)rooftile::graph::lower(*graph, rooftile::graph::default_lower_options(*graph));
     (void)rooftile::aggregate::memory(*graph, {});
-    (void)rooftile::aggregate::memory(*graph, {.optimizer = {}, .recompute = true});
+    (void)rooftile::aggregate::memory(
+        *graph, {.optimizer = {}, .activations = {.compiled = true, .recompute = true}});
   }
   return 0;
 }

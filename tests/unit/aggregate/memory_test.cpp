@@ -66,18 +66,23 @@ TEST(Memory, NarrowFormatsStoreTheMatricesOfInference) {
             Bytes::from_base(3 * 280 * 2));
 }
 
+constexpr MemoryOptions kRecompute{.optimizer = {},
+                                   .activations = {.compiled = false, .recompute = true}};
+
 // Kept per repetition: the input of `up` (4*8*4 = 128 B) and the output of the ReLU, which both the
-// ReLU and `down` need (4*16*4 = 256 B, once).
-TEST(Memory, TrainingKeepsEachTensorOnce) {
-  EXPECT_EQ(memory(perceptron(Step::Train, DType::Fp32), {}).activations,
-            Bytes::from_base(3 * (128 + 256)));
+// ReLU and `down` need (4*16*4 = 256 B, once). When the backward pass is at the ReLU of the last
+// repetition, the gradients of its output and its input (2 * 256 B) live beside all of that.
+TEST(Memory, TrainingKeepsEachTensorOnceAndGradientsOfActivations) {
+  const MemoryEstimate train = memory(perceptron(Step::Train, DType::Fp32), {});
+  EXPECT_EQ(train.kept, Bytes::from_base(3 * (128 + 256)));
+  EXPECT_EQ(train.activations, Bytes::from_base(3 * (128 + 256) + 2 * 256));
 }
 
-// Three inputs, and the inside of one repetition.
+// Three inputs, the inside of one repetition, and the two gradients of its ReLU.
 TEST(Memory, RecomputationKeepsTheInputsOfBlocks) {
-  EXPECT_EQ(memory(perceptron(Step::Train, DType::Fp32), {.optimizer = {}, .recompute = true})
-                .activations,
-            Bytes::from_base(3 * 128 + 256));
+  const MemoryEstimate train = memory(perceptron(Step::Train, DType::Fp32), kRecompute);
+  EXPECT_EQ(train.kept, Bytes::from_base(3 * 128));
+  EXPECT_EQ(train.activations, Bytes::from_base(3 * 128 + 256 + 2 * 256));
 }
 
 // Live at `up`: 128 + 256; at the ReLU, whose block input is dead: 256 + 256; at `down`: 256 + 128.
@@ -108,12 +113,14 @@ TEST(Memory, TensorsOfEarlierBlocksStayAlive) {
   ASSERT_TRUE(graph::validate(graph).has_value());
   EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(128 + 256 + 256));
   // Trained as a product, the head keeps both of its operands: x, which the first layer keeps
-  // already, and the output of the last layer (128 B).
+  // already, and the output of the last layer (128 B). At the ReLU that is gone, and the gradient
+  // of x (128 B) lives until the backward pass comes to its block.
   graph.step = Step::Train;
   graph.blocks[2].nodes[0].op = ops::Elementwise{
       .function = ops::Function::Mul, .operands = ops::Operands::Binary, .shape = {4, 8}};
   ASSERT_TRUE(graph::validate(graph).has_value());
-  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(3 * (128 + 256) + 128));
+  EXPECT_EQ(memory(graph, {}).kept, Bytes::from_base(3 * (128 + 256) + 128));
+  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(3 * (128 + 256) + 128 + 2 * 256));
 }
 
 // Views have no bytes of their own: what looks at `up` keeps `up`.
@@ -133,7 +140,8 @@ TEST(Memory, RepetitionCostsNoTime) {
   Graph graph = perceptron(Step::Train, DType::Fp32);
   graph.blocks[1].repeat = 1'000'000;
   ASSERT_TRUE(graph::validate(graph).has_value());
-  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(1e6 * (128 + 256)));
+  EXPECT_EQ(memory(graph, {}).kept, Bytes::from_base(1e6 * (128 + 256)));
+  EXPECT_EQ(memory(graph, {}).activations, Bytes::from_base(1e6 * (128 + 256) + 2 * 256));
 }
 
 // Keys and values of 12 layers, 12 heads of 64, 4 sequences of 100 + 1 tokens, 2 bytes each.
@@ -147,7 +155,7 @@ TEST(Memory, KeyValueCache) {
 
 // conv 3 -> 8 (3 x 3, padded), batch norm, ReLU on one 3 x 4 x 4 image in FP32: the convolution
 // keeps the image (192 B), the norm its input (512 B) and two numbers per channel (64 B), the ReLU
-// its output (512 B).
+// its output (512 B). The peak is at the ReLU, with the gradients of its output and its input.
 TEST(Memory, ConvolutionalLayer) {
   const auto graph = graph::import_text(
       R"({"rooftile_graph": 1, "inputs": {"image": ["batch", 3, 4, 4]}, "blocks": [
@@ -156,7 +164,8 @@ TEST(Memory, ConvolutionalLayer) {
              {"name": "bn", "op": "batch_norm"}, {"name": "relu", "op": "relu"}]}]})",
       "g.json", {.step = Step::Train});
   ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
-  EXPECT_EQ(memory(*graph, {}).activations, Bytes::from_base(192 + 512 + 64 + 512));
+  EXPECT_EQ(memory(*graph, {}).kept, Bytes::from_base(192 + 512 + 64 + 512));
+  EXPECT_EQ(memory(*graph, {}).activations, Bytes::from_base(192 + 512 + 64 + 512 + 2 * 512));
 }
 
 Graph gpt2_like(int layers, graph::AttentionKind attention, std::string_view activation = "gelu") {
@@ -174,10 +183,9 @@ Graph gpt2_like(int layers, graph::AttentionKind attention, std::string_view act
   return *graph;
 }
 
-Bytes layer_activations(graph::AttentionKind attention, bool recompute) {
-  const MemoryOptions options{.optimizer = ops::Optimizer::AdamW, .recompute = recompute};
-  return memory(gpt2_like(2, attention), options).activations -
-         memory(gpt2_like(1, attention), options).activations;
+Bytes kept_by_a_layer(graph::AttentionKind attention, const MemoryOptions& options) {
+  return memory(gpt2_like(2, attention), options).kept -
+         memory(gpt2_like(1, attention), options).kept;
 }
 
 // Korthikanti et al. 2022, eq. 2: a layer keeps s b h (34 + 5 a s / h) bytes in 16 bits. We also
@@ -185,7 +193,7 @@ Bytes layer_activations(graph::AttentionKind attention, bool recompute) {
 TEST(Memory, LayerOfATransformerIsAsPublished) {
   constexpr double kS = 1024, kB = 4, kH = 1280, kA = 20;
   const double published = kS * kB * kH * (34 + 5 * kA * kS / kH);
-  EXPECT_DOUBLE_EQ(layer_activations(graph::AttentionKind::Eager, false).base(),
+  EXPECT_DOUBLE_EQ(kept_by_a_layer(graph::AttentionKind::Eager, {}).base(),
                    published + 16 * kS * kB + kS * kS);
 }
 
@@ -194,7 +202,7 @@ TEST(Memory, LayerOfATransformerIsAsPublished) {
 TEST(Memory, FusedAttentionKeepsNoScores) {
   constexpr double kS = 1024, kB = 4, kH = 1280, kA = 20;
   const double published = kS * kB * kH * 34;
-  const double ours = layer_activations(graph::AttentionKind::Flash, false).base();
+  const double ours = kept_by_a_layer(graph::AttentionKind::Flash, {}).base();
   EXPECT_DOUBLE_EQ(ours, published + 16 * kS * kB + 4 * kA * kS * kB);
 }
 
@@ -202,15 +210,15 @@ TEST(Memory, FusedAttentionKeepsNoScores) {
 // more tensors of s b 4h in 16 bits.
 TEST(Memory, ActivationWrittenOutKeepsItsParts) {
   const auto layer = [](std::string_view activation) {
-    return memory(gpt2_like(2, graph::AttentionKind::Eager, activation), {}).activations -
-           memory(gpt2_like(1, graph::AttentionKind::Eager, activation), {}).activations;
+    return memory(gpt2_like(2, graph::AttentionKind::Eager, activation), {}).kept -
+           memory(gpt2_like(1, graph::AttentionKind::Eager, activation), {}).kept;
   };
   EXPECT_DOUBLE_EQ((layer("gelu_new") - layer("gelu")).base(), 24.0 * 1024 * 4 * 1280);
 }
 
 // Full recomputation keeps 2 s b h per layer.
 TEST(Memory, RecomputedLayerKeepsItsInput) {
-  EXPECT_DOUBLE_EQ(layer_activations(graph::AttentionKind::Eager, true).base(),
+  EXPECT_DOUBLE_EQ(kept_by_a_layer(graph::AttentionKind::Eager, kRecompute).base(),
                    2.0 * 1024 * 4 * 1280);
 }
 
@@ -221,8 +229,51 @@ TEST(Memory, Gpt2LargeTraining) {
   EXPECT_DOUBLE_EQ((estimate.weights + estimate.gradients + estimate.optimizer).base(),
                    774'030'080.0 * 16);
   const double layers = 36 * 1024.0 * 4 * 1280 * (34 + 5 * 20 * 1024.0 / 1280);
-  EXPECT_NEAR(estimate.activations.base() / layers, 1.0, 0.05);  // embedding, head and logits
-  EXPECT_GT(estimate.activations.base(), layers);
+  EXPECT_NEAR(estimate.kept.base() / layers, 1.0, 0.05);  // embedding, head and logits
+  EXPECT_GT(estimate.kept.base(), layers);
+  // The loss makes the gradient of the logits beside everything that is kept.
+  EXPECT_GE(estimate.activations - estimate.kept, Bytes::from_base(4.0 * 1024 * 50257 * 2));
+}
+
+// silu(gate) * up: alone, the functions keep gate, silu(gate) and up; as one kernel gate and up.
+// The sum before a norm is read again behind it and is kept as it is, not as its two operands.
+TEST(Memory, AKernelKeepsItsInputsOrWhatLiesBetween) {
+  Graph graph = perceptron(Step::Train, DType::Fp32);
+  std::vector<Node>& nodes = graph.blocks[1].nodes;
+  const auto linear = [](const char* name, std::int64_t in, std::int64_t out, const char* input) {
+    return Node{
+        .name = name, .op = ops::Linear{.rows = 4, .in = in, .out = out}, .inputs = {input}};
+  };
+  nodes = {linear("gate", 8, 16, "input"),
+           linear("up", 8, 16, "input"),
+           {.name = "silu",
+            .op = ops::Elementwise{.function = ops::Function::Silu, .shape = {4, 16}},
+            .inputs = {"gate"}},
+           {.name = "mul",
+            .op = ops::Elementwise{.function = ops::Function::Mul,
+                                   .operands = ops::Operands::Binary,
+                                   .shape = {4, 16}},
+            .inputs = {"silu", "up"}},
+           linear("down", 16, 8, "mul")};
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  const MemoryOptions compiled{.optimizer = {},
+                               .activations = {.compiled = true, .recompute = false}};
+  // The input (128 B), gate, silu(gate), up and their product (256 B each).
+  EXPECT_EQ(memory(graph, {}).kept, Bytes::from_base(3 * (128 + 4 * 256)));
+  EXPECT_EQ(memory(graph, compiled).kept, Bytes::from_base(3 * (128 + 3 * 256)));
+
+  nodes.push_back({.name = "sum",
+                   .op = ops::Elementwise{.operands = ops::Operands::Binary, .shape = {4, 8}},
+                   .inputs = {"down", "input"}});
+  nodes.push_back({.name = "norm", .op = ops::LayerNorm{.shape = {4, 8}}, .inputs = {"sum"}});
+  nodes.push_back(linear("mix", 8, 8, "norm"));
+  nodes.push_back({.name = "out",
+                   .op = ops::Elementwise{.operands = ops::Operands::Binary, .shape = {4, 8}},
+                   .inputs = {"mix", "sum"}});
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  // And the sum, the norm's output (128 B each) and its statistics (4 rows of 2 FP32 numbers).
+  EXPECT_EQ(memory(graph, {}).kept, Bytes::from_base(3 * (128 + 4 * 256 + 2 * 128 + 32)));
+  EXPECT_EQ(memory(graph, compiled).kept, Bytes::from_base(3 * (128 + 3 * 256 + 2 * 128 + 32)));
 }
 
 }  // namespace
