@@ -18,18 +18,20 @@ struct TrafficBytes {
   double l1 = 0, l2 = 0, dram = 0;
 };
 
-/// One operator, grouped over the layers in which it repeats.
+/// One operator, grouped over the layers in which it repeats. With a pipeline times, bytes and
+/// FLOPs are those of a mean GPU: all launches / stages.
 struct OperatorReport {
   std::string name;        ///< node in the model: "h.attn.c_attn"
   std::string op;          ///< "linear", "softmax", ...
   std::string phase;       ///< forward | backward | accumulate | optimizer
-  std::int64_t count = 0;  ///< launches in the step
+  std::int64_t count = 0;  ///< launches in the step, of all stages of a replica
   std::string shape;
   std::string dtype;
   /// All launches together; low and high are the 80 % interval, equal where none is stated.
   double latency_ms = 0, low_ms = 0, high_ms = 0;
+  double hidden_ms = 0;  ///< of the latency: communication while kernels run
   double bound_ms = 0;
-  std::string limiter;  ///< compute | l1 | l2 | dram | launch
+  std::string limiter;  ///< compute | l1 | l2 | dram | launch | link
   TrafficBytes traffic;
   double flops = 0;
   std::string rate;       ///< the compute roof it runs under: "fp32", "bf16_tensor"
@@ -43,7 +45,20 @@ struct OperatorReport {
 
 struct LatencyReport {
   double total_ms = 0, low_ms = 0, high_ms = 0;  ///< low equals high where no interval is stated
-  double forward_ms = 0, backward_ms = 0, optimizer_ms = 0, communication_ms = 0;
+  /// The passes, with the time in which a GPU waits in them for its host or for other stages. With
+  /// `exposed_communication_ms` they add up to the total.
+  double forward_ms = 0, backward_ms = 0, optimizer_ms = 0;
+  double communication_ms = 0;          ///< of a mean GPU, hidden or not
+  double exposed_communication_ms = 0;  ///< of it, what no kernel hides
+};
+
+/// A part of the step on a mean GPU; all of them add up to the total.
+struct PartReport {
+  /// kernels | communication | hidden communication (negative) | host (the GPU waits for it) | idle
+  /// (the GPU waits for other stages); the first two are the sum of the operators
+  std::string name;
+  double latency_ms = 0;
+  double share = 0;  ///< of the total
 };
 
 struct MemoryReport {
@@ -71,6 +86,7 @@ struct Report {
   LatencyReport latency;
   double bound_total_ms = 0;
   double flops = 0;
+  std::vector<PartReport> parts;                ///< all five, also those of no time
   std::map<std::string, double> limiter_share;  ///< fraction of the time per limiter
   std::optional<ParallelReport> parallel;       ///< more than one GPU or micro-batch
   MemoryReport memory;                          ///< of the fullest GPU

@@ -29,41 +29,49 @@ constexpr LinkConstants kPcie{.efficiency = 0.68,
                               .step = Seconds::from_base(0.75e-6),
                               .ramp = Bytes::from_base(1e5),
                               .spread = 1.5};
-constexpr double kNetworkSpread = 1.5;  // not measured
+constexpr double kNetworkSpread = 1.5;  // networks take the fabric's constants: not measured
 constexpr double kRampExponent = 0.4;
 /// A pair of GPUs talks behind one bridge, more of them through the host.
 constexpr std::int64_t kPcieGroupAlone = 2;
 
-LinkConstants constants_of(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::Fabric: return kFabric;
-    case LinkKind::Pcie: return kPcie;
-    case LinkKind::Network: break;
-  }
-  LinkConstants network = kFabric;
-  network.spread = kNetworkSpread;
-  return network;
-}
-
 struct Message {
-  Bytes wire;      ///< bytes that each GPU sends
-  Bytes at_least;  ///< the same for the best algorithm there is
+  Bytes wire;  ///< bytes that each GPU sends
   double steps = 1;
-  std::int64_t gpus = 2;
+  Bytes from_gpu;   ///< what must leave each GPU, whatever the algorithm
+  Bytes from_node;  ///< the same for the members in a node together, to other nodes
 };
 
+/// `wire` bytes at the long messages' rate of `each`, slow start included.
+Seconds moving(Bytes wire, BytesPerSecond each, const LinkConstants& c) {
+  const double slow_start = wire > Bytes{} ? 1 + std::pow(c.ramp / wire, kRampExponent) : 1.0;
+  return wire / each * (slow_start / c.efficiency);
+}
+
+Seconds bound_of(const Message& message, const GroupLink& link) {
+  if (!link.network) return message.from_gpu / link.per_direction;
+  const BytesPerSecond out = link.network->at_most;
+  if (link.in_node == 1) return message.from_node / out;
+  return max(message.from_node / out, message.from_gpu / (link.per_direction + out));
+}
+
 TransferTime ring(const Message& message, const GroupLink& link) {
-  const LinkConstants c = constants_of(link.kind);
-  const bool shared = link.kind == LinkKind::Pcie && message.gpus > kPcieGroupAlone;
-  const double sharing = shared ? static_cast<double>(message.gpus) : 1.0;
+  const bool pcie = link.kind == LinkKind::Pcie;
+  const LinkConstants& inside = pcie ? kPcie : kFabric;
+  const bool shared = pcie && link.in_node > kPcieGroupAlone;
+  const double sharing = shared ? static_cast<double>(link.in_node) : 1.0;
+  Seconds move;
+  if (link.in_node > 1 || !link.network)
+    move = moving(message.wire, link.per_direction / sharing, inside);
+  if (link.network) {
+    move = max(move, moving(message.wire, link.network->per_direction, kFabric));
+  }
+  const double spread = link.network ? kNetworkSpread : inside.spread;
+  const LinkConstants& start = link.network ? kFabric : inside;
   TransferTime t;
-  t.bound = message.at_least / link.per_direction;
-  const double slow_start =
-      message.wire > Bytes{} ? 1 + std::pow(c.ramp / message.wire, kRampExponent) : 1.0;
-  const Seconds moving = message.wire / link.per_direction * (slow_start * sharing / c.efficiency);
-  t.time = max(c.start + c.step * message.steps + moving, t.bound);
-  t.low = max(t.time / c.spread, t.bound);
-  t.high = t.time * c.spread;
+  t.bound = bound_of(message, link);
+  t.time = max(start.start + start.step * message.steps + move, t.bound);
+  t.low = max(t.time / spread, t.bound);
+  t.high = t.time * spread;
   return t;
 }
 
@@ -80,13 +88,19 @@ TransferTime& TransferTime::operator+=(const TransferTime& other) {
 TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link) {
   if (gpus < 2 || bytes <= Bytes{}) return {};
   const auto n = static_cast<double>(gpus);
+  const auto nodes = static_cast<double>(link.nodes);
   const Bytes part = bytes * ((n - 1) / n);
-  return ring({.wire = part * 2.0, .at_least = part, .steps = 2 * (n - 1), .gpus = gpus}, link);
+  return ring({.wire = part * 2.0,
+               .steps = 2 * (n - 1),
+               .from_gpu = part,
+               .from_node = bytes * ((nodes - 1) / nodes)},
+              link);
 }
 
-TransferTime send(Bytes bytes, const GroupLink& link) {
+TransferTime send(Bytes bytes, std::int64_t copies, const GroupLink& link) {
   if (bytes <= Bytes{}) return {};
-  return ring({.wire = bytes, .at_least = bytes, .steps = 1, .gpus = 2}, link);
+  const Bytes part = bytes / static_cast<double>(copies);
+  return ring({.wire = bytes, .steps = 1, .from_gpu = part, .from_node = part}, link);
 }
 
 }  // namespace rooftile::aggregate

@@ -10,11 +10,14 @@
 //
 // where the last factor is the slow start of medium messages. Three constants per kind of link were
 // fitted to NCCL all-reduces of 4 KiB to 512 MiB on 2 and 4 GPUs: H200 for fabrics, L40S for PCIe,
-// where more than two GPUs share the host's bridges and each has 1/n of the link. Networks between
-// nodes have no data here: they take the fabric's constants.
+// where more than two GPUs share the host's bridges and each has 1/n of the link. A ring over
+// several nodes leaves each of them once: its w bytes pass through what its members there have of
+// the network (hardware::NetworkShare), and the slower of node and network counts. Networks have no
+// data here: they take the fabric's constants.
 //
-// The bound is what any algorithm must move, also one that adds up inside of the switch: an
-// all-reduce sends and receives at least (n - 1) / n b at the full rate of the link.
+// The bound is what any algorithm must move, also one that adds up inside of the switch: of an
+// all-reduce over n GPUs in m nodes at least (n - 1) / n b leave each GPU and (m - 1) / m b each
+// node; of a message that `copies` GPUs send alike, each must send its part.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +39,7 @@ struct TransferTime {
 /// The sum of `bytes` on each of `gpus` GPUs, on all of them. Nothing for a single GPU.
 TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link);
 
-/// `bytes` from one GPU to another one.
-TransferTime send(Bytes bytes, const hardware::GroupLink& link);
+/// `bytes` from one GPU to another one, the same bytes from each of `copies` GPUs.
+TransferTime send(Bytes bytes, std::int64_t copies, const hardware::GroupLink& link);
 
 }  // namespace rooftile::aggregate

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace rooftile::aggregate {
 namespace {
 
 using graph::Phase;
+
+constexpr std::string_view kAllReduce = "all_reduce", kSend = "send", kGradients = "gradients";
 
 /// The four numbers that every estimate has; the schedule is worked out for each of them.
 enum class Side : std::uint8_t { Time, Low, High, Bound };
@@ -39,10 +42,13 @@ Seconds total_of(const StepEstimate& step, Side side) {
 
 /// One stage and one micro-batch, seen from one side.
 struct StageTimes {
-  Seconds forward, backward, optimizer;           ///< kernels
+  Seconds forward, backward, optimizer;           ///< kernels, at the pace of the host
   Seconds forward_reduction, backward_reduction;  ///< all-reduces between them
-  Seconds hop;                                    ///< to the next stage, one way
-  Seconds exposed;                                ///< gradients still to be summed at the end
+  Seconds host;               ///< of forward and backward: more than the kernels take
+  Seconds host_optimizer;     ///< the same of the update
+  std::vector<Seconds> hops;  ///< from each of the equal stages to the next one, one way
+  Seconds gradients;          ///< to sum all of them
+  Seconds exposed;            ///< of that, still to be done at the end
 };
 
 /// When the last of the gradients is summed, counted from the start of the backward pass. A bucket
@@ -67,11 +73,11 @@ bool is_backward(Phase phase) {
   return phase == Phase::Backward || phase == Phase::Accumulate;
 }
 
-StageTimes times_of(const StageEstimate& stage, const Parallelism& parallelism,
-                    const Interconnect& links, Side side) {
+/// The kernels of a stage; `backward_of` gets those of each block, all repetitions.
+StageTimes kernel_times(const StageEstimate& stage, Side side,
+                        std::map<std::size_t, Seconds>& backward_of) {
   StageTimes t;
   Seconds sum;
-  std::map<std::size_t, Seconds> backward_of;  // block -> all repetitions
   for (const OperatorEstimate& op : stage.step.operators) {
     const Seconds time = side_of(op.estimate, side) * static_cast<double>(op.kernel.count);
     sum += time;
@@ -83,85 +89,138 @@ StageTimes times_of(const StageEstimate& stage, const Parallelism& parallelism,
   }
   // The step knows more than the sum of its kernels: the host, correlated errors.
   const double stretch = sum > Seconds{} ? total_of(stage.step, side) / sum : 1.0;
+  t.host = (t.forward + t.backward) * (stretch - 1);
+  t.host_optimizer = t.optimizer * (stretch - 1);
   for (Seconds* time : {&t.forward, &t.backward, &t.optimizer}) *time *= stretch;
+  for (auto& [block, time] : backward_of) time *= stretch;
+  return t;
+}
+
+/// `first` is the number of the first of the equal stages.
+StageTimes times_of(const StageEstimate& stage, std::size_t first, const Parallelism& parallelism,
+                    const Interconnect& links, Side side) {
+  std::map<std::size_t, Seconds> backward_of;
+  StageTimes t = kernel_times(stage, side, backward_of);
   for (const graph::Reduction& reduction : stage.reductions) {
     const Seconds time =
         side_of(all_reduce(reduction.bytes, parallelism.tensor, *links.tensor), side) *
         static_cast<double>(reduction.count);
     (reduction.phase == Phase::Forward ? t.forward_reduction : t.backward_reduction) += time;
   }
-  if (links.pipeline) t.hop = side_of(send(stage.output, *links.pipeline), side);
+  const std::size_t end = first + static_cast<std::size_t>(stage.count);
+  for (std::size_t border = first; border < std::min(end, links.pipeline.size()); ++border) {
+    t.hops.push_back(side_of(send(stage.output, parallelism.tensor, links.pipeline[border]), side));
+  }
   if (!links.data) return t;
-  // Reductions inside of the layers delay the gradients as evenly as the kernels do.
-  const double delay = t.backward > Seconds{} ? 1 + t.backward_reduction / t.backward : 1.0;
+  // The sums inside of layers take turns with these: gradients hide behind kernels alone.
   GradientSchedule schedule;
   for (const graph::GradientBucket& bucket : stage.gradients) {
-    schedule.add(bucket.repeat,
-                 backward_of[bucket.block] * (stretch * delay / static_cast<double>(bucket.repeat)),
-                 side_of(all_reduce(bucket.bytes, parallelism.data, *links.data), side));
+    const auto repeat = static_cast<double>(bucket.repeat);
+    const Seconds transfer = side_of(all_reduce(bucket.bytes, parallelism.data, *links.data), side);
+    schedule.add(bucket.repeat, backward_of[bucket.block] / repeat, transfer);
+    t.gradients += transfer * repeat;
   }
   t.exposed = max(schedule.sent() - schedule.made(), Seconds{});
   return t;
 }
 
-/// The step seen from one side: kernels of the three phases, and what communication adds.
-struct Schedule {
-  Seconds forward, backward, optimizer, communication;
-  [[nodiscard]] Seconds total() const { return forward + backward + optimizer + communication; }
-};
-
-/// GPipe: fill and drain once, then the slowest stage sets the pace.
-class Pace {
+/// One pass over all stages and micro-batches (GPipe: fill and drain once, then the slowest stage
+/// sets the pace): how long it takes, and what of its communication a mean GPU waits for. Sums
+/// inside of layers are waited for; a stage sends its message while it works on the next
+/// micro-batch, which counts as far as the pass would be shorter without.
+class Pass {
  public:
-  void add(Seconds time, double count) {
-    sum_ += time * count;
-    slowest_ = max(slowest_, time);
+  Pass(std::int64_t stages, std::int64_t microbatches)
+      : later_(static_cast<double>(microbatches - 1)),
+        runs_(static_cast<double>(microbatches) / static_cast<double>(stages)) {}
+
+  void add(Seconds kernels, Seconds reduction, const std::vector<Seconds>& hops, double count) {
+    const Seconds stage = kernels + reduction;
+    stages_ += stage * count;
+    slowest_stage_ = max(slowest_stage_, stage);
+    slowest_ = max(slowest_, stage);
+    reductions_ += reduction * (count * runs_);
+    for (const Seconds hop : hops) {
+      hops_ += hop;
+      slowest_ = max(slowest_, reduction + hop);
+    }
   }
-  [[nodiscard]] Seconds total(std::int64_t microbatches) const {
-    return sum_ + slowest_ * static_cast<double>(microbatches - 1);
+  [[nodiscard]] Seconds total() const { return stages_ + hops_ + slowest_ * later_; }
+  [[nodiscard]] Seconds messages() const { return hops_ * runs_; }
+  [[nodiscard]] Seconds communication() const { return reductions_ + messages(); }
+  [[nodiscard]] Seconds exposed_messages() const {
+    return min(messages(), hops_ + (slowest_ - slowest_stage_) * later_);
   }
+  [[nodiscard]] Seconds exposed() const { return reductions_ + exposed_messages(); }
 
  private:
-  Seconds sum_, slowest_;
+  double later_;  ///< micro-batches behind the first one
+  double runs_;   ///< micro-batches / stages: a mean GPU has that part of the sum over the stages
+  Seconds stages_, hops_;            ///< one micro-batch through all of them
+  Seconds slowest_stage_, slowest_;  ///< without and with messages
+  Seconds reductions_;               ///< of a mean GPU
+};
+
+/// The step seen from one side.
+struct Schedule {
+  Pass forward, backward;
+  Seconds optimizer = {};
+  Seconds gradients = {};          ///< summed over replicas, a mean GPU
+  Seconds exposed_gradients = {};  ///< of them, after the end of the backward pass
+  Seconds host = {};               ///< a mean GPU waits for it
+
+  [[nodiscard]] Seconds total() const {
+    return forward.total() + backward.total() + optimizer + exposed_gradients;
+  }
 };
 
 Schedule schedule(const std::vector<StageEstimate>& stages, const Parallelism& parallelism,
                   const Interconnect& links, Side side) {
-  Schedule s;
-  Pace forward, backward, forward_all, backward_all;
-  Seconds hops, exposed, earlier;
+  const std::int64_t m = parallelism.microbatches;
+  const auto depth = static_cast<double>(parallelism.pipeline);
+  Schedule s{.forward = Pass(parallelism.pipeline, m), .backward = Pass(parallelism.pipeline, m)};
   const bool train = std::any_of(stages.begin(), stages.end(),
                                  [](const StageEstimate& e) { return !e.gradients.empty(); });
+  Seconds earlier;
+  std::size_t first = 0;
   for (const StageEstimate& stage : stages) {
-    const StageTimes t = times_of(stage, parallelism, links, side);
+    const StageTimes t = times_of(stage, first, parallelism, links, side);
     const auto count = static_cast<double>(stage.count);
-    forward.add(t.forward, count);
-    backward.add(t.backward, count);
-    forward_all.add(t.forward + t.forward_reduction, count);
-    backward_all.add(t.backward + t.backward_reduction, count);
-    hops += t.hop * count;
+    s.forward.add(t.forward, t.forward_reduction, t.hops, count);
+    s.backward.add(t.backward, t.backward_reduction, train ? t.hops : std::vector<Seconds>{},
+                   count);
     s.optimizer = max(s.optimizer, t.optimizer);
+    s.host += (t.host * static_cast<double>(m) + t.host_optimizer) * (count / depth);
+    s.gradients += t.gradients * (count / depth);
     // Later stages end their backward pass before the earlier ones do.
-    exposed = max(exposed, t.exposed - earlier);
-    earlier += (t.backward + t.backward_reduction + t.hop) * count;
+    s.exposed_gradients = max(s.exposed_gradients, t.exposed - earlier);
+    earlier += (t.backward + t.backward_reduction) * count;
+    for (const Seconds hop : t.hops) earlier += hop;
+    first += static_cast<std::size_t>(stage.count);
   }
-  const std::int64_t m = parallelism.microbatches;
-  s.forward = forward.total(m);
-  s.backward = backward.total(m);
-  s.communication = (forward_all.total(m) - s.forward) + (backward_all.total(m) - s.backward) +
-                    hops * (train ? 2.0 : 1.0) + max(exposed, Seconds{});
   return s;
+}
+
+/// Name, phase, kernel and shape, and the numbers of one launch: kernels of one operator may be of
+/// one shape and differ in their bytes.
+using RowKey = std::tuple<std::string, Phase, std::string, std::array<double, 5>>;
+
+RowKey key_of(const OperatorEstimate& op) {
+  const latency::Estimate& e = op.estimate;
+  return {
+      op.kernel.name,
+      op.kernel.phase,
+      op.kernel.work.op + " " + ops::shape_text(op.kernel.work.shape),
+      {e.time.base(), e.low.base(), e.high.base(), e.bound.base(), op.kernel.work.flops.base()}};
 }
 
 /// Operators of all stages; the same operator of several stages is one row.
 void merge_operators(StepEstimate& step, std::vector<OperatorEstimate> operators,
                      std::int64_t stages, std::int64_t microbatches,
-                     std::map<std::tuple<std::string, Phase, std::string>, std::size_t>& rows) {
+                     std::map<RowKey, std::size_t>& rows) {
   for (OperatorEstimate& op : operators) {
     op.kernel.count *= stages * (op.kernel.phase == Phase::Optimizer ? 1 : microbatches);
-    std::string kind = op.kernel.work.op + " " + ops::shape_text(op.kernel.work.shape);
-    const auto [row, is_new] = rows.emplace(
-        std::tuple(op.kernel.name, op.kernel.phase, std::move(kind)), step.operators.size());
+    const auto [row, is_new] = rows.emplace(key_of(op), step.operators.size());
     if (is_new) {
       step.operators.push_back(std::move(op));
     } else {
@@ -170,40 +229,71 @@ void merge_operators(StepEstimate& step, std::vector<OperatorEstimate> operators
   }
 }
 
-void list_transfers(const StageEstimate& stage, const Parallelism& parallelism,
+/// The messages of equal stages that follow each other; those over equal links are one row.
+void list_messages(const StageEstimate& stage, std::size_t first, const Parallelism& parallelism,
+                   const Interconnect& links, Phase phase, StepEstimate& step) {
+  if (stage.output <= Bytes{}) return;
+  const std::size_t row = step.transfers.size();
+  const std::size_t end = first + static_cast<std::size_t>(stage.count);
+  for (std::size_t border = first; border < std::min(end, links.pipeline.size()); ++border) {
+    const TransferTime each = send(stage.output, parallelism.tensor, links.pipeline[border]);
+    const auto equal = std::find_if(step.transfers.begin() + static_cast<std::ptrdiff_t>(row),
+                                    step.transfers.end(), [&](const TransferEstimate& t) {
+                                      return t.each.time == each.time && t.each.bound == each.bound;
+                                    });
+    if (equal != step.transfers.end()) {
+      equal->count += parallelism.microbatches;
+      continue;
+    }
+    step.transfers.push_back({.name = "stage output",
+                              .op = kSend,
+                              .phase = phase,
+                              .count = parallelism.microbatches,
+                              .gpus = 2,
+                              .bytes = stage.output,
+                              .each = each});
+  }
+}
+
+void list_transfers(const StageEstimate& stage, std::size_t first, const Parallelism& parallelism,
                     const Interconnect& links, StepEstimate& step) {
-  const std::int64_t m = parallelism.microbatches;
   for (const graph::Reduction& r : stage.reductions) {
     step.transfers.push_back({.name = r.name,
-                              .op = "all_reduce",
+                              .op = kAllReduce,
                               .phase = r.phase,
-                              .count = r.count * stage.count * m,
+                              .count = r.count * stage.count * parallelism.microbatches,
                               .gpus = parallelism.tensor,
                               .bytes = r.bytes,
                               .each = all_reduce(r.bytes, parallelism.tensor, *links.tensor)});
   }
-  if (links.pipeline && stage.output > Bytes{}) {
-    for (const Phase phase : {Phase::Forward, Phase::Backward}) {
-      if (phase == Phase::Backward && stage.gradients.empty()) continue;
-      step.transfers.push_back({.name = "stage output",
-                                .op = "send",
-                                .phase = phase,
-                                .count = stage.count * m,
-                                .gpus = 2,
-                                .bytes = stage.output,
-                                .each = send(stage.output, *links.pipeline)});
-    }
-  }
+  list_messages(stage, first, parallelism, links, Phase::Forward, step);
+  if (stage.gradients.empty()) return;
+  list_messages(stage, first, parallelism, links, Phase::Backward, step);
   if (!links.data) return;
   for (const graph::GradientBucket& bucket : stage.gradients) {
     if (bucket.bytes <= Bytes{}) continue;
-    step.transfers.push_back({.name = "gradients",
-                              .op = "all_reduce",
+    step.transfers.push_back({.name = std::string(kGradients),
+                              .op = kAllReduce,
                               .phase = Phase::Backward,
                               .count = bucket.repeat * stage.count,
                               .gpus = parallelism.data,
                               .bytes = bucket.bytes,
                               .each = all_reduce(bucket.bytes, parallelism.data, *links.data)});
+  }
+}
+
+/// What share of each kind of transfer hides behind kernels.
+void mark_hidden(const Schedule& times, StepEstimate& step) {
+  const auto fraction = [](Seconds all, Seconds exposed) {
+    return all > Seconds{} ? 1 - min(exposed, all) / all : 0.0;
+  };
+  for (TransferEstimate& transfer : step.transfers) {
+    if (transfer.op == kSend) {
+      const Pass& pass = transfer.phase == Phase::Forward ? times.forward : times.backward;
+      transfer.hidden_fraction = fraction(pass.messages(), pass.exposed_messages());
+    } else if (transfer.name == kGradients) {
+      transfer.hidden_fraction = fraction(times.gradients, times.exposed_gradients);
+    }
   }
 }
 
@@ -223,12 +313,39 @@ bool only_bounds(const std::vector<StageEstimate>& stages) {
   return true;
 }
 
+/// What a mean GPU does with the time of the step; `step` has its operators.
+void set_parts(const Schedule& times, StepEstimate& step) {
+  const auto depth = static_cast<double>(step.stages);
+  StepParts& parts = step.parts;
+  for (const OperatorEstimate& op : step.operators) {
+    const Seconds time = op.estimate.time * (static_cast<double>(op.kernel.count) / depth);
+    parts.kernels += time;
+    step.by_limiter[static_cast<std::size_t>(op.estimate.limiter)] += time;
+  }
+  const Seconds gradients = min(times.gradients, times.exposed_gradients);
+  const Seconds exposed = times.forward.exposed() + times.backward.exposed() + gradients;
+  parts.communication =
+      times.forward.communication() + times.backward.communication() + times.gradients;
+  parts.hidden = max(parts.communication - exposed, Seconds{});
+  parts.host = max(times.host, Seconds{});
+  if (step.stages > 1) {
+    parts.idle = max(step.total - parts.kernels - parts.exposed() - parts.host, Seconds{});
+  }
+  // What a stage waits for is part of the pass in which it waits.
+  step.by_phase[static_cast<std::size_t>(Phase::Forward)] =
+      times.forward.total() - times.forward.exposed();
+  step.by_phase[static_cast<std::size_t>(Phase::Backward)] =
+      times.backward.total() - times.backward.exposed() + (times.exposed_gradients - gradients);
+  step.by_phase[static_cast<std::size_t>(Phase::Optimizer)] = times.optimizer;
+}
+
 }  // namespace
 
 StepEstimate parallel_step(std::vector<StageEstimate> stages, const Parallelism& parallelism,
                            const Interconnect& links) {
   if (parallelism.single()) return std::move(stages.front().step);
   StepEstimate step;
+  step.stages = parallelism.pipeline;
   const bool bounds = only_bounds(stages);
   const auto seen_from = [&](Side side) {
     return schedule(stages, parallelism, links, bounds ? Side::Bound : side);
@@ -239,46 +356,35 @@ StepEstimate parallel_step(std::vector<StageEstimate> stages, const Parallelism&
   step.low = stated ? seen_from(Side::Low).total() : step.total;
   step.high = stated ? seen_from(Side::High).total() : step.total;
   step.bound = seen_from(Side::Bound).total();
-  step.communication = times.communication;
-  step.by_phase[static_cast<std::size_t>(Phase::Forward)] = times.forward;
-  step.by_phase[static_cast<std::size_t>(Phase::Backward)] = times.backward;
-  step.by_phase[static_cast<std::size_t>(Phase::Optimizer)] = times.optimizer;
 
-  const auto m = static_cast<double>(parallelism.microbatches);
-  const auto depth = static_cast<double>(parallelism.pipeline);
-  const auto copies = static_cast<double>(parallelism.data * parallelism.tensor);
-  Seconds busy = times.communication;
-  std::map<std::tuple<std::string, Phase, std::string>, std::size_t> rows;
+  std::size_t first = 0;
+  std::map<RowKey, std::size_t> rows;
   for (StageEstimate& stage : stages) {
-    list_transfers(stage, parallelism, links, step);
-    const double runs = static_cast<double>(stage.count) * m;
-    step.flops += stage.step.flops * (runs * copies);
-    step.host = max(step.host, stage.step.host * m);
-    for (const OperatorEstimate& op : stage.step.operators) {  // one update for all micro-batches
-      if (op.kernel.phase != Phase::Optimizer) continue;
-      stage.step.by_limiter[static_cast<std::size_t>(op.estimate.limiter)] -=
-          op.estimate.time * (static_cast<double>(op.kernel.count) * (1 - 1 / m));
-    }
-    for (std::size_t i = 0; i < step.by_limiter.size(); ++i) {  // of a mean GPU
-      step.by_limiter[i] += stage.step.by_limiter[i] * (runs / depth);
-      busy += stage.step.by_limiter[i] * (runs / depth);
-    }
+    list_transfers(stage, first, parallelism, links, step);
+    first += static_cast<std::size_t>(stage.count);
     merge_operators(step, std::move(stage.step.operators), stage.count, parallelism.microbatches,
                     rows);
+  }
+  const auto copies = static_cast<double>(parallelism.data * parallelism.tensor);
+  for (const OperatorEstimate& op : step.operators) {
+    step.flops += op.kernel.work.flops * (static_cast<double>(op.kernel.count) * copies);
   }
   for (TransferEstimate& transfer : step.transfers) {
     TransferTime& each = transfer.each;
     if (bounds) each.time = each.low = each.high = each.bound;
   }
-  step.idle = max(step.total - busy, Seconds{});
+  set_parts(times, step);
+  mark_hidden(times, step);
   return step;
 }
 
 MemoryEstimate fullest(const std::vector<MemoryEstimate>& stages, const Parallelism& parallelism) {
   MemoryEstimate most;
   for (MemoryEstimate stage : stages) {
-    if (parallelism.pipeline > 1)
-      stage.activations *= static_cast<double>(parallelism.microbatches);
+    const auto waiting = static_cast<double>(parallelism.microbatches - 1);
+    // GPipe: when the last micro-batch turns round, all others are still kept.
+    if (parallelism.pipeline > 1) stage.activations += stage.kept * waiting;
+    stage.kv_cache += stage.kv_cache * waiting;
     if (stage.total() > most.total()) most = stage;
   }
   return most;

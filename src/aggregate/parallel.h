@@ -4,15 +4,17 @@
 // replica consists of, each estimated for one micro-batch:
 //
 //   tensor parallel    all-reduces between the kernels, not overlapped with anything
-//   pipeline           GPipe [Hua19]: all micro-batches forward, then all backward;
-//                      sum of the stages + (micro-batches - 1) x the slowest stage, each way
+//   pipeline           GPipe [Hua19]: all micro-batches forward, then all backward; a stage sends
+//                      while it works on the next micro-batch: sum of the stages and messages +
+//                      (micro-batches - 1) x the slowest stage or message, each way
 //   data parallel      the gradients of a layer are summed while the layers before it run their
 //                      backward pass of the last micro-batch; what is not done when the backward
 //                      pass ends is exposed
 //
-// Overlapping costs nothing in this model; on real GPUs the collective takes SMs and bandwidth from
-// the kernels. All replicas are assumed equally fast. The same arithmetic applied to the bounds of
-// kernels and links gives the bound of the step; to the ends of the intervals, its interval.
+// A GPU runs one collective at a time, beside kernels. That costs nothing in this model; on real
+// GPUs the collective takes SMs and bandwidth from the kernels. All replicas are assumed equally
+// fast. The same arithmetic applied to the bounds of kernels and links gives the bound of the step;
+// to the ends of the intervals, its interval.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +43,8 @@ struct Parallelism {
 
 /// The links of the three kinds of groups; present where the group has more than one GPU.
 struct Interconnect {
-  std::optional<hardware::GroupLink> data, tensor, pipeline;
+  std::optional<hardware::GroupLink> data, tensor;
+  std::vector<hardware::GroupLink> pipeline;  ///< from each stage but the last to the next one
 };
 
 /// One stage, `count` equal ones of which follow each other.
@@ -56,7 +59,8 @@ struct StageEstimate {
 StepEstimate parallel_step(std::vector<StageEstimate> stages, const Parallelism& parallelism,
                            const Interconnect& links);
 
-/// Memory of the fullest GPU: with a pipeline all micro-batches are in flight.
+/// Memory of the fullest GPU, from that of one micro-batch on each stage: a pipeline keeps what all
+/// micro-batches need for their backward passes; the caches of all of them are there in any case.
 MemoryEstimate fullest(const std::vector<MemoryEstimate>& stages, const Parallelism& parallelism);
 
 }  // namespace rooftile::aggregate

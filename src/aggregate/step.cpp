@@ -52,6 +52,7 @@ latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKe
 StepEstimate step_time(std::vector<OperatorEstimate> operators) {
   StepEstimate step;
   bool bound_only = true;
+  Seconds host;
   CorrelatedWidth below, above;
   for (const OperatorEstimate& op : operators) {
     const auto launches = static_cast<double>(op.kernel.count);
@@ -63,20 +64,21 @@ StepEstimate step_time(std::vector<OperatorEstimate> operators) {
     step.flops += op.kernel.work.flops * launches;
     step.by_phase[static_cast<std::size_t>(op.kernel.phase)] += time;
     step.by_limiter[static_cast<std::size_t>(op.estimate.limiter)] += time;
-    if (op.kernel.memory_factor > 0) step.host += kHostLaunch * launches;
+    if (op.kernel.memory_factor > 0) host += kHostLaunch * launches;
     bound_only = bound_only && op.estimate.provenance == latency::Provenance::Bound;
   }
   step.low = max(step.total - below.total(), step.bound);
   step.high = step.total + above.total();
   const bool stated = step.low < step.high;
-  if (!bound_only && step.host > step.total) {
-    const double stretch = step.host / step.total;
-    step.by_limiter[static_cast<std::size_t>(latency::Limiter::Launch)] += step.host - step.total;
+  step.parts.kernels = step.total;
+  if (!bound_only && host > step.total) {
+    const double stretch = host / step.total;
+    step.parts.host = host - step.total;
     for (Seconds& phase : step.by_phase) phase *= stretch;
-    step.total = step.host;
+    step.total = host;
     // The host's spread alone is no interval of a step whose kernels have none.
-    step.low = stated ? max(step.low, step.host / kHostSpread) : step.total;
-    step.high = stated ? max(step.high, step.host * kHostSpread) : step.total;
+    step.low = stated ? max(step.low, host / kHostSpread) : step.total;
+    step.high = stated ? max(step.high, host * kHostSpread) : step.total;
   }
   step.operators = std::move(operators);
   return step;

@@ -51,19 +51,33 @@ struct TransferEstimate {
   std::int64_t gpus = 2;
   Bytes bytes;
   TransferTime each;
+  double hidden_fraction = 0;  ///< of the time, behind kernels
+};
+
+/// What the time of a step is made of, on a mean GPU: kernels + communication - hidden + host +
+/// idle = total.
+struct StepParts {
+  Seconds kernels;
+  Seconds communication;  ///< hidden or not
+  Seconds hidden;         ///< communication while kernels run
+  Seconds host;           ///< the GPU waits for the host, which launches more slowly than it runs
+  Seconds idle;           ///< the GPU waits for other stages of its pipeline
+
+  [[nodiscard]] Seconds exposed() const { return communication - hidden; }
 };
 
 struct StepEstimate {
   Seconds total, low, high;
-  Seconds host;  ///< time of the host to launch everything; part of the total when it is longer
   Seconds bound;
   Flops flops;
-  std::array<Seconds, 4> by_phase{};                     ///< indexed by graph::Phase
-  std::array<Seconds, latency::kLimiters> by_limiter{};  ///< indexed by latency::Limiter
+  StepParts parts;
+  /// Indexed by graph::Phase; with the waiting in it, without exposed communication.
+  std::array<Seconds, 4> by_phase{};
+  std::array<Seconds, latency::kLimiters> by_limiter{};  ///< kernels; indexed by latency::Limiter
+  /// Of one replica: all of its stages, all micro-batches. A mean GPU runs 1 / stages of them.
   std::vector<OperatorEstimate> operators;
   std::vector<TransferEstimate> transfers;  ///< several GPUs only
-  Seconds communication;                    ///< the part that nothing hides
-  Seconds idle;                             ///< of a mean GPU of a pipeline
+  std::int64_t stages = 1;
 
   [[nodiscard]] Seconds of(graph::Phase phase) const {
     return by_phase[static_cast<std::size_t>(phase)];

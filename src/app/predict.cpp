@@ -29,7 +29,7 @@ Result<std::optional<hardware::SystemSpec>> find_system(const Request& request,
                                                         const Catalog& catalog, std::int64_t gpus) {
   if (!request.system) {
     if (gpus == 1) return std::nullopt;
-    return hardware::system_of(gpu, gpus);
+    return hardware::system_of(catalog, gpu, gpus);
   }
   ROOFTILE_TRY(hardware::SystemSpec system, hardware::load_system(catalog, *request.system));
   if (system.gpu) {
@@ -46,14 +46,20 @@ Result<std::optional<hardware::SystemSpec>> find_system(const Request& request,
 Result<aggregate::Interconnect> links_of(const hardware::SystemSpec& system,
                                          const aggregate::Parallelism& p) {
   aggregate::Interconnect links;
+  const std::int64_t stage = p.tensor * p.data;
   if (p.tensor > 1) {
-    ROOFTILE_TRY(links.tensor, hardware::link_of(system, p.tensor));
+    ROOFTILE_TRY(links.tensor,
+                 hardware::link_of(
+                     system, {.size = p.tensor, .stride = 1, .stage = stage, .total = p.gpus()}));
   }
   if (p.data > 1) {
-    ROOFTILE_TRY(links.data, hardware::link_of(system, p.tensor * p.data));
+    ROOFTILE_TRY(
+        links.data,
+        hardware::link_of(system,
+                          {.size = p.data, .stride = p.tensor, .stage = stage, .total = p.gpus()}));
   }
   if (p.pipeline > 1) {
-    ROOFTILE_TRY(links.pipeline, hardware::link_of(system, p.gpus()));
+    ROOFTILE_TRY(links.pipeline, hardware::stage_links(system, stage, p.gpus()));
   }
   return links;
 }

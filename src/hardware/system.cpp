@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -20,6 +21,9 @@ constexpr std::string_view kFolder = "systems/";
 constexpr std::string_view kExtension = ".json";
 constexpr std::size_t kMostFileBytes = 1 << 20;
 constexpr std::array kKinds{LinkKind::Fabric, LinkKind::Pcie};
+/// GPUs in the slots of one server, as in the boxes of data/systems; for links whose file does not
+/// say how many they join.
+constexpr std::int64_t kGpusOfAHost = 8;
 
 Result<std::string> words(const JsonView& object, std::string_view key) {
   ROOFTILE_TRY(const JsonView member, object.at(key));
@@ -87,6 +91,23 @@ Status read_names(const JsonView& root, SystemSpec& system) {
   return {};
 }
 
+/// The options that would join more GPUs: systems of this GPU, else boxes with its slots.
+std::string systems_for(const Catalog& catalog, const GpuSpec& gpu) {
+  std::vector<std::string> own, boxes;
+  if (const auto systems = list_systems(catalog)) {
+    for (const SystemSpec& system : *systems) {
+      if (!system.network) continue;
+      if (system.gpu && *system.gpu == gpu.id) own.push_back("--system " + system.id);
+      if (!system.gpu && gpu.pcie && gpu.pcie->name == system.link.name) {
+        boxes.push_back("--system " + system.id);
+      }
+    }
+  }
+  std::vector<std::string>& known = own.empty() && !gpu.interconnect ? boxes : own;
+  known.emplace_back("--system FILE");
+  return fmt::format("{}", fmt::join(known, " or "));
+}
+
 bool answers_to(const SystemSpec& system, std::string_view wanted) {
   if (normalized_gpu_name(system.id) == wanted || normalized_gpu_name(system.name) == wanted)
     return true;
@@ -100,7 +121,6 @@ std::string_view name_of(LinkKind kind) {
   switch (kind) {
     case LinkKind::Fabric: return "fabric";
     case LinkKind::Pcie: return "pcie";
-    case LinkKind::Network: return "network";
   }
   return "?";
 }
@@ -163,41 +183,128 @@ Result<std::vector<SystemSpec>> list_systems(const Catalog& catalog) {
   return systems;
 }
 
-Result<SystemSpec> system_of(const GpuSpec& gpu, std::int64_t gpus) {
+Result<SystemSpec> system_of(const Catalog& catalog, const GpuSpec& gpu, std::int64_t gpus) {
   SystemSpec system;
   system.name = fmt::format("{} x {}", gpus, gpu.name);
   system.gpu = gpu.id;
   system.gpus = gpus;
   system.file = gpu.file;
-  const bool joined = gpu.interconnect && gpus <= gpu.interconnect->gpus.value_or(gpus);
-  if (joined) {
+  if (gpu.interconnect && gpus <= gpu.interconnect->gpus.value_or(kGpusOfAHost)) {
     system.link = *gpu.interconnect;
-  } else if (gpu.pcie) {
-    system.kind = LinkKind::Pcie;
-    system.link = *gpu.pcie;
-  } else {
+    return system;
+  }
+  if (!gpu.pcie && !gpu.interconnect) {
     return unsupported(gpu.file, fmt::format("states no link that joins {} GPUs", gpus),
                        "name the links with --system FILE");
   }
-  return system;
+  if (gpu.pcie && gpus <= gpu.pcie->gpus.value_or(kGpusOfAHost)) {
+    system.kind = LinkKind::Pcie;
+    system.link = *gpu.pcie;
+    return system;
+  }
+  const std::int64_t joined =
+      std::max(gpu.interconnect ? gpu.interconnect->gpus.value_or(kGpusOfAHost) : 0,
+               gpu.pcie ? gpu.pcie->gpus.value_or(kGpusOfAHost) : 0);
+  return bad_input(gpu.file,
+                   fmt::format("{} GPUs are more than the {} that the links of one {} join", gpus,
+                               joined, gpu.name),
+                   fmt::format("say what joins the nodes: {}", systems_for(catalog, gpu)));
 }
 
-Result<GroupLink> link_of(const SystemSpec& system, std::int64_t gpus) {
-  if (gpus <= system.gpus) {
-    return GroupLink{
-        .kind = system.kind, .name = system.link.name, .per_direction = system.link.per_direction};
+namespace {
+
+tl::unexpected<Error> no_network(const SystemSpec& system, std::int64_t gpus) {
+  return bad_input(system.file,
+                   fmt::format("{} GPUs are more than the {} of one {}, and the file states no "
+                               "network",
+                               gpus, system.gpus, system.name),
+                   "use fewer GPUs, or a system file with \"network\"");
+}
+
+GroupLink inside_of(const SystemSpec& system) {
+  return {
+      .kind = system.kind, .name = system.link.name, .per_direction = system.link.per_direction};
+}
+
+/// How the groups lie in the nodes.
+struct Placement {
+  std::int64_t fewest = 0, most = 0;  ///< members of a group in a node, of those that leave it
+  std::int64_t nodes = 1;             ///< of a group
+  std::int64_t leaving = 0;           ///< groups of a stage that leave one node
+};
+
+/// Counts the members of one group per node.
+void place(const GroupLayout& groups, std::int64_t first, std::int64_t node_size,
+           std::map<std::int64_t, std::int64_t>& leaving, Placement& placed) {
+  std::map<std::int64_t, std::int64_t> members;  // by node
+  for (std::int64_t i = 0; i < groups.size; ++i) {
+    ++members[(first + i * groups.stride) / node_size];
   }
-  if (!system.network) {
-    return bad_input(system.file,
-                     fmt::format("{} GPUs are more than the {} of one {}, and the file states no "
-                                 "network",
-                                 gpus, system.gpus, system.name),
-                     "use fewer GPUs, or a system file with \"network\"");
+  if (members.size() == 1) return;
+  placed.nodes = std::max(placed.nodes, static_cast<std::int64_t>(members.size()));
+  for (const auto& [node, count] : members) {
+    placed.fewest = placed.fewest == 0 ? count : std::min(placed.fewest, count);
+    placed.most = std::max(placed.most, count);
+    placed.leaving = std::max(placed.leaving, ++leaving[node]);
   }
-  return GroupLink{
-      .kind = LinkKind::Network,
-      .name = system.network->name,
-      .per_direction = system.network->per_direction / static_cast<double>(system.gpus)};
+}
+
+Placement placement_of(const GroupLayout& groups, std::int64_t node_size) {
+  Placement placed;
+  for (std::int64_t stage = 0; stage < groups.total; stage += groups.stage) {
+    std::map<std::int64_t, std::int64_t> leaving;  // groups by node
+    for (std::int64_t row = stage; row < stage + groups.stage; row += groups.size * groups.stride) {
+      for (std::int64_t first = row; first < row + groups.stride; ++first) {
+        place(groups, first, node_size, leaving, placed);
+      }
+    }
+  }
+  return placed;
+}
+
+}  // namespace
+
+Result<GroupLink> link_of(const SystemSpec& system, const GroupLayout& groups) {
+  GroupLink link = inside_of(system);
+  link.in_node = groups.size;
+  if (groups.total <= system.gpus) return link;
+  if (!system.network) return no_network(system, groups.total);
+  const Placement placed = placement_of(groups, system.gpus);
+  if (placed.nodes == 1) return link;
+  link.in_node = placed.most;
+  link.nodes = placed.nodes;
+  const BytesPerSecond node = system.network->per_direction;
+  link.network = NetworkShare{.name = system.network->name,
+                              .per_direction = node * (static_cast<double>(placed.fewest) /
+                                                       static_cast<double>(system.gpus)),
+                              .at_most = node / static_cast<double>(placed.leaving)};
+  return link;
+}
+
+Result<std::vector<GroupLink>> stage_links(const SystemSpec& system, std::int64_t stage,
+                                           std::int64_t total) {
+  std::vector<GroupLink> borders;
+  if (total > system.gpus && !system.network) return no_network(system, total);
+  for (std::int64_t first = 0; first + stage < total; first += stage) {
+    GroupLink link = inside_of(system);
+    std::map<std::int64_t, std::int64_t> leaving;  // GPUs by node
+    std::int64_t most = 0;
+    for (std::int64_t i = first; i < first + stage; ++i) {
+      const std::int64_t node = i / system.gpus;
+      if ((i + stage) / system.gpus != node) most = std::max(most, ++leaving[node]);
+    }
+    if (most > 0) {
+      const BytesPerSecond node = system.network->per_direction;
+      link.nodes = 2;
+      link.network = NetworkShare{.name = system.network->name,
+                                  .per_direction = node / static_cast<double>(system.gpus),
+                                  .at_most = node / static_cast<double>(most)};
+    } else {
+      link.in_node = 2;
+    }
+    borders.push_back(std::move(link));
+  }
+  return borders;
 }
 
 }  // namespace rooftile::hardware

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/interval.h"
@@ -55,6 +56,14 @@ ordered_json parallel_json(const ParallelReport& parallel) {
           {"idle_fraction", parallel.idle_fraction}};
 }
 
+ordered_json parts_json(std::span<const PartReport> parts) {
+  ordered_json list = ordered_json::array();
+  for (const PartReport& part : parts) {
+    list.push_back({{"name", part.name}, {"latency_ms", part.latency_ms}, {"share", part.share}});
+  }
+  return list;
+}
+
 ordered_json report_json(const Report& report, bool with_operators) {
   const LatencyReport& latency = report.latency;
   ordered_json json{{"schema", kSchema},
@@ -70,7 +79,9 @@ ordered_json report_json(const Report& report, bool with_operators) {
                       {"forward_ms", latency.forward_ms},
                       {"backward_ms", latency.backward_ms},
                       {"optimizer_ms", latency.optimizer_ms},
-                      {"communication_ms", latency.communication_ms}}},
+                      {"communication_ms", latency.communication_ms},
+                      {"exposed_communication_ms", latency.exposed_communication_ms}}},
+                    {"parts", parts_json(report.parts)},
                     {"bound", {{"total_ms", report.bound_total_ms}}},
                     {"flops", report.flops},
                     {"limiters", report.limiter_share},
@@ -109,6 +120,7 @@ ordered_json operator_json(const OperatorReport& op) {
       {"provenance", op.provenance},
       {"extrapolated", op.extrapolated}};
   if (!op.algorithm.empty()) json["algorithm"] = op.algorithm;
+  if (op.hidden_ms > 0) json["hidden_ms"] = op.hidden_ms;
   return json;
 }
 
@@ -122,26 +134,63 @@ std::string compare_to_json(std::span<const Report> reports) {
   return json_text(json);
 }
 
+namespace {
+
+/// Tracks of the trace: slices of the first one follow one another and add up to the step.
+enum class Track : std::uint8_t { Step, Hidden };
+
+ordered_json track_name(Track track, std::string_view name) {
+  return {{"name", "thread_name"},
+          {"ph", "M"},
+          {"pid", 0},
+          {"tid", static_cast<int>(track)},
+          {"args", {{"name", name}}}};
+}
+
+ordered_json slice(std::string_view name, std::string_view category, Track track, double start_us,
+                   double duration_us) {
+  return {{"name", name},
+          {"cat", category},
+          {"ph", "X"},
+          {"ts", start_us},
+          {"dur", duration_us},
+          {"pid", 0},
+          {"tid", static_cast<int>(track)}};
+}
+
+ordered_json slice(const OperatorReport& op, Track track, double start_us, double duration_us) {
+  ordered_json event = slice(op.name, op.phase, track, start_us, duration_us);
+  event["args"] = {{"op", op.op},           {"shape", op.shape},
+                   {"launches", op.count},  {"bound_ms", op.bound_ms},
+                   {"limiter", op.limiter}, {"provenance", op.provenance}};
+  return event;
+}
+
+}  // namespace
+
 std::string to_chrome_trace(const Report& report) {
   ordered_json events = ordered_json::array();
-  double start_us = 0;
+  events.push_back(track_name(Track::Step, "step"));
+  double start_us = 0, hidden_us = 0;
   for (const OperatorReport& op : report.operators) {
-    const double duration_us = op.latency_ms * 1e3;
-    events.push_back({{"name", op.name},
-                      {"cat", op.phase},
-                      {"ph", "X"},
-                      {"ts", start_us},
-                      {"dur", duration_us},
-                      {"pid", 0},
-                      {"tid", 0},
-                      {"args",
-                       {{"op", op.op},
-                        {"shape", op.shape},
-                        {"launches", op.count},
-                        {"bound_ms", op.bound_ms},
-                        {"limiter", op.limiter},
-                        {"provenance", op.provenance}}}});
+    const double duration_us = (op.latency_ms - op.hidden_ms) * 1e3;
+    hidden_us += op.hidden_ms * 1e3;
+    if (duration_us <= 0 && op.hidden_ms > 0) continue;
+    events.push_back(slice(op, Track::Step, start_us, duration_us));
     start_us += duration_us;
+  }
+  if (hidden_us > 0) events.push_back(track_name(Track::Hidden, "hidden communication"));
+  // Behind the last kernels, as gradients are.
+  hidden_us = std::max(0.0, start_us - hidden_us);
+  for (const OperatorReport& op : report.operators) {
+    if (op.hidden_ms <= 0) continue;
+    events.push_back(slice(op, Track::Hidden, hidden_us, op.hidden_ms * 1e3));
+    hidden_us += op.hidden_ms * 1e3;
+  }
+  for (const PartReport* part : waiting_parts(report)) {
+    if (part->latency_ms <= 0) continue;  // hidden communication has its track
+    events.push_back(slice(part->name, "waiting", Track::Step, start_us, part->latency_ms * 1e3));
+    start_us += part->latency_ms * 1e3;
   }
   const ordered_json trace{{"traceEvents", events},
                            {"displayTimeUnit", "ms"},

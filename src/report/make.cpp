@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "core/text.h"
 
 namespace rooftile::report {
@@ -51,6 +54,7 @@ std::vector<std::string> make_warnings(const Report& report, const aggregate::St
       extrapolated += op.estimate.time * static_cast<double>(op.kernel.count);
     }
   }
+  extrapolated = extrapolated / static_cast<double>(step.stages);
   if (extrapolated > step.total * 0.1) {
     warnings.push_back(fmt::format(
         "{:.0f} % of the time is in kernels outside of the range the predictor was fitted on",
@@ -94,6 +98,32 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op,
 
 namespace {
 
+/// Of all stages of a replica -> of a mean one.
+OperatorReport of_mean_stage(OperatorReport report, std::int64_t stages) {
+  const auto depth = static_cast<double>(stages);
+  for (double* number :
+       {&report.latency_ms, &report.low_ms, &report.high_ms, &report.hidden_ms, &report.bound_ms,
+        &report.traffic.l1, &report.traffic.l2, &report.traffic.dram, &report.flops}) {
+    *number /= depth;
+  }
+  return report;
+}
+
+std::vector<PartReport> make_parts(const aggregate::StepEstimate& step) {
+  const aggregate::StepParts& parts = step.parts;
+  std::vector<PartReport> list;
+  const auto add = [&](std::string_view name, Seconds time) {
+    list.push_back(
+        {.name = std::string(name), .latency_ms = to_ms(time), .share = time / step.total});
+  };
+  add("kernels", parts.kernels);
+  add("communication", parts.communication);
+  add("hidden communication", Seconds{} - parts.hidden);
+  add("host", parts.host);
+  add("idle", parts.idle);
+  return list;
+}
+
 OperatorReport make_transfer(const aggregate::TransferEstimate& transfer) {
   const auto times = static_cast<double>(transfer.count);
   OperatorReport report;
@@ -105,15 +135,39 @@ OperatorReport make_transfer(const aggregate::TransferEstimate& transfer) {
   report.latency_ms = to_ms(transfer.each.time * times);
   report.low_ms = to_ms(transfer.each.low * times);
   report.high_ms = to_ms(transfer.each.high * times);
+  report.hidden_ms = report.latency_ms * transfer.hidden_fraction;
   report.bound_ms = to_ms(transfer.each.bound * times);
   report.limiter = "link";
   report.provenance = name_of(latency::Provenance::Analytical);
   return report;
 }
 
+std::string rate_text(const std::string& name, BytesPerSecond rate) {
+  return fmt::format("{}, {:g} GB/s per direction", name, rate.base() / 1e9);
+}
+
+std::string link_text(const hardware::GroupLink& link) {
+  const std::string inside = rate_text(link.name, link.per_direction);
+  if (!link.network) return inside;
+  const std::string outside = rate_text(link.network->name, link.network->per_direction);
+  if (link.in_node == 1) return outside;
+  return fmt::format("{}; between nodes {} for the {} GPUs of a node", inside, outside,
+                     link.in_node);
+}
+
 std::string link_text(const std::optional<hardware::GroupLink>& link) {
-  if (!link) return {};
-  return fmt::format("{}, {:g} GB/s per direction", link->name, link->per_direction.base() / 1e9);
+  return link ? link_text(*link) : std::string();
+}
+
+/// Every kind of link between stages once.
+std::string link_text(const std::vector<hardware::GroupLink>& borders) {
+  std::vector<std::string> kinds;
+  for (const hardware::GroupLink& link : borders) {
+    std::string text = link_text(link);
+    if (std::find(kinds.begin(), kinds.end(), text) == kinds.end())
+      kinds.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(kinds, "; "));
 }
 
 }  // namespace
@@ -130,7 +184,7 @@ ParallelReport make_parallel(const aggregate::Parallelism& parallelism,
           .data_link = link_text(links.data),
           .tensor_link = link_text(links.tensor),
           .pipeline_link = link_text(links.pipeline),
-          .idle_fraction = step.idle / step.total};
+          .idle_fraction = step.parts.idle / step.total};
 }
 
 Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
@@ -151,21 +205,26 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
       .forward_ms = to_ms(step.of(graph::Phase::Forward)),
       .backward_ms = to_ms(step.of(graph::Phase::Backward) + step.of(graph::Phase::Accumulate)),
       .optimizer_ms = to_ms(step.of(graph::Phase::Optimizer)),
-      .communication_ms = to_ms(step.communication)};
+      .communication_ms = to_ms(step.parts.communication),
+      .exposed_communication_ms = to_ms(step.parts.exposed())};
   report.bound_total_ms = to_ms(step.bound);
   report.flops = step.flops.base();
   for (std::size_t i = 0; i < latency::kLimiters; ++i) {
     const auto limiter = static_cast<latency::Limiter>(i);
     report.limiter_share.emplace(name_of(limiter), step.of(limiter) / step.total);
   }
-  if (step.communication > Seconds{}) {
-    report.limiter_share.emplace("link", step.communication / step.total);
+  for (const auto& [name, time] :
+       {std::pair("link", step.parts.exposed()), std::pair("host", step.parts.host),
+        std::pair("idle", step.parts.idle)}) {
+    if (time > Seconds{}) report.limiter_share.emplace(name, time / step.total);
   }
-  if (step.idle > Seconds{}) report.limiter_share.emplace("idle", step.idle / step.total);
+  report.parts = make_parts(step);
   report.memory = make_memory(memory, machine.gpu);
-  for (const auto& op : step.operators) report.operators.push_back(make_operator(op, machine));
+  for (const auto& op : step.operators) {
+    report.operators.push_back(of_mean_stage(make_operator(op, machine), step.stages));
+  }
   for (const auto& transfer : step.transfers) {
-    report.operators.push_back(make_transfer(transfer));
+    report.operators.push_back(of_mean_stage(make_transfer(transfer), step.stages));
   }
   report.warnings = make_warnings(report, step, machine.gpu);
   report.warnings.insert(report.warnings.end(), graph.notes.begin(), graph.notes.end());

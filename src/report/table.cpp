@@ -187,6 +187,7 @@ std::string safe_lines(std::string_view text) {
 }
 
 std::string format_ms(double ms) {
+  if (ms < 0) return "-" + format_ms(-ms);
   if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
   if (ms >= 100) return fmt::format("{:.1f} ms", ms);
   if (ms >= 1) return fmt::format("{:.2f} ms", ms);

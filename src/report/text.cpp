@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "report/interval.h"
+#include "report/operator_rows.h"
 #include "report/table.h"
 #include "report/views.h"
 
@@ -83,7 +84,12 @@ std::string phases(const Report& report) {
   row("forward", latency.forward_ms);
   row("backward", latency.backward_ms);
   row("optimizer", latency.optimizer_ms);
-  row("communication", latency.communication_ms);
+  row("communication", latency.exposed_communication_ms);
+  const double hidden = latency.communication_ms - latency.exposed_communication_ms;
+  if (hidden > 0) {
+    text += fmt::format("  {:<14} {:>10}  of communication behind kernels\n", "hidden",
+                        format_ms(hidden));
+  }
   return text;
 }
 
@@ -156,10 +162,18 @@ std::string operators(const Report& report, const TextOptions& options) {
                bar(op.latency_ms / largest, 6), op.limiter, op.tile,
                fmt::format("{:.1f}", op.waves)});
   }
-  if (others > 0) {
-    table.add({fmt::format("({} others)", others), "", "", "", format_ms(rest),
-               fmt::format("{:.1f} %", rest / total * 100), "", "", "", ""});
+  const auto row = [&](const std::string& name, const std::string& what, double ms) {
+    table.add({name, what, "", "", format_ms(ms), fmt::format("{:.1f} %", ms / total * 100), "", "",
+               "", ""});
+  };
+  if (others > 0) row(fmt::format("({} others)", others), "", rest);
+  for (const PartReport* part : waiting_parts(report)) {  // "hidden", "communication"
+    const std::string first = part->name.substr(0, part->name.find(' '));
+    const std::string rest_of_name =
+        part->name.substr(std::min(first.size() + 1, part->name.size()));
+    row(first, rest_of_name, part->latency_ms);
   }
+  row("step", "", total);
   return table.render(options.width, 2);
 }
 
@@ -203,7 +217,10 @@ std::string to_text(const Report& report, const TextOptions& options) {
   }
   text += report.parallel ? "\nmemory of the fullest GPU\n" : "\nmemory\n";
   text += memory(report);
-  text += "\nmost expensive operators, all layers together\n" + operators(report, options);
+  text += report.parallel && report.parallel->pp > 1
+              ? "\nmost expensive operators, all layers together, times of a mean GPU\n"
+              : "\nmost expensive operators, all layers together\n";
+  text += operators(report, options);
   text += algorithms(report, options);
   if (!report.warnings.empty()) text += "\n";
   for (const std::string& warning : report.warnings) {

@@ -8,7 +8,7 @@ import { count, LEVEL_NAMES, percent, si, time } from './format';
 import { type Column, Table } from './table';
 import type { Operator, PageData, Report } from './types';
 
-const LIMITERS = ['compute', 'l1', 'l2', 'dram', 'launch'];
+const LIMITERS = ['compute', 'l1', 'l2', 'dram', 'launch', 'link', 'host', 'idle'];
 
 function Shares({ title, parts }: { title: string; parts: { name: string; share: number; note: string }[] }) {
   const shown = parts.filter((p) => p.share > 0);
@@ -32,6 +32,13 @@ function Shares({ title, parts }: { title: string; parts: { name: string; share:
       </p>
     </div>
   );
+}
+
+// What the step is made of on a mean GPU; hidden communication is negative.
+function partFacts(report: Report): [string, string][] {
+  return report.parts
+    .filter((part) => part.latency_ms !== 0)
+    .map((part) => [part.name, `${time(part.latency_ms)} (${percent(part.share)})`]);
 }
 
 function memoryFacts(report: Report): [string, string][] {
@@ -86,9 +93,9 @@ export function PredictPage({ data }: { data: PageData & { kind: 'predict' } }) 
     ['predictor', report.predictor],
     ['roofs', report.roofs],
   ];
-  const phases = ['forward', 'backward', 'optimizer', 'communication'].map((name) => {
-    const ms = l[`${name}_ms`] ?? 0;
-    return { name, share: total > 0 ? ms / total : 0, note: time(ms) };
+  const phases = ['forward', 'backward', 'optimizer', 'exposed_communication'].map((key) => {
+    const ms = l[`${key}_ms`] ?? 0;
+    return { name: key.replace('exposed_', ''), share: total > 0 ? ms / total : 0, note: time(ms) };
   });
   const limiters = LIMITERS.map((name) => ({
     name, share: report.limiters[name] ?? 0, note: percent(report.limiters[name] ?? 0),
@@ -104,6 +111,12 @@ export function PredictPage({ data }: { data: PageData & { kind: 'predict' } }) 
       <Facts rows={facts} />
       <Shares title="time per phase" parts={phases} />
       <Shares title="time per limiter" parts={limiters} />
+      {report.parts.some((part) => part.name !== 'kernels' && part.latency_ms !== 0) && (
+        <>
+          <h2>The step on a mean GPU</h2>
+          <Facts rows={[...partFacts(report), ['step', time(total)]]} />
+        </>
+      )}
       <h2>Memory</h2>
       <Facts rows={memoryFacts(report)} />
       <h2>Predicted kernels under the roofs</h2>

@@ -105,6 +105,12 @@ export interface Operator {
   extrapolated: boolean;
 }
 
+export interface Part {
+  name: string;
+  latency_ms: number;
+  share: number;
+}
+
 export interface Report {
   request: Record<string, unknown>;
   model: { name: string; parameters: number };
@@ -112,6 +118,7 @@ export interface Report {
   predictor: string;
   roofs: string;
   latency: Record<string, number>;
+  parts: Part[];
   bound: { total_ms: number };
   flops: number;
   limiters: Record<string, number>;

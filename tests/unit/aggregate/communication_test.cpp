@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace rooftile::aggregate {
@@ -11,15 +12,26 @@ namespace {
 using hardware::GroupLink;
 using hardware::LinkKind;
 
-const GroupLink kFabric{
-    .kind = LinkKind::Fabric, .name = "test", .per_direction = BytesPerSecond::from_base(100e9)};
-const GroupLink kPcie{
-    .kind = LinkKind::Pcie, .name = "test", .per_direction = BytesPerSecond::from_base(100e9)};
+GroupLink link_of(LinkKind kind, std::int64_t members) {
+  return {.kind = kind,
+          .name = "test",
+          .per_direction = BytesPerSecond::from_base(100e9),
+          .in_node = members};
+}
+
+/// `members` GPUs in each of `nodes` nodes, which have 8 GPUs and 80 GB/s of network.
+GroupLink over_nodes(LinkKind kind, std::int64_t members, std::int64_t nodes) {
+  GroupLink link = link_of(kind, members);
+  link.nodes = nodes;
+  const auto rate = BytesPerSecond::from_base(10e9 * static_cast<double>(members));
+  link.network = hardware::NetworkShare{.name = "net", .per_direction = rate, .at_most = rate};
+  return link;
+}
 
 TEST(Communication, AllReduceOfARing) {
   // 4 GPUs, 40 MB: 2 x 3/4 x 40 MB = 60 MB per GPU in 6 steps.
   // 5 us + 6 x 0.75 us + 60 MB / (0.85 x 100 GB/s) x (1 + (4/60)^0.4)
-  const TransferTime t = all_reduce(Bytes::from_base(40e6), 4, kFabric);
+  const TransferTime t = all_reduce(Bytes::from_base(40e6), 4, link_of(LinkKind::Fabric, 4));
   const double expected = 5 + 4.5 + 600 / 0.85 * (1 + std::pow(4.0 / 60.0, 0.4));
   EXPECT_NEAR(to_us(t.time), expected, 1e-6);
   EXPECT_NEAR(to_us(t.bound), 300.0, 1e-9);  // 30 MB must leave each GPU
@@ -28,19 +40,23 @@ TEST(Communication, AllReduceOfARing) {
 }
 
 TEST(Communication, NoGroupNoTime) {
-  EXPECT_EQ(all_reduce(Bytes::from_base(40e6), 1, kFabric).time, Seconds{});
-  EXPECT_EQ(all_reduce(Bytes{}, 8, kFabric).time, Seconds{});
-  EXPECT_EQ(send(Bytes{}, kFabric).time, Seconds{});
+  const GroupLink link = link_of(LinkKind::Fabric, 8);
+  EXPECT_EQ(all_reduce(Bytes::from_base(40e6), 1, link).time, Seconds{});
+  EXPECT_EQ(all_reduce(Bytes{}, 8, link).time, Seconds{});
+  EXPECT_EQ(send(Bytes{}, 1, link).time, Seconds{});
 }
 
 TEST(Communication, NeverFasterThanTheLink) {
-  for (const GroupLink& link : {kFabric, kPcie}) {
+  for (const LinkKind kind : {LinkKind::Fabric, LinkKind::Pcie}) {
     for (const std::int64_t gpus : {2, 3, 8, 1024}) {
-      for (double bytes = 1; bytes < 1e12; bytes *= 10) {
-        const TransferTime t = all_reduce(Bytes::from_base(bytes), gpus, link);
-        EXPECT_GE(t.low, t.bound);
-        EXPECT_GE(t.time, t.low);
-        EXPECT_GE(t.high, t.time);
+      for (const GroupLink& link : {link_of(kind, gpus), over_nodes(kind, 1, gpus),
+                                    over_nodes(kind, std::min<std::int64_t>(gpus, 8), 2)}) {
+        for (double bytes = 1; bytes < 1e12; bytes *= 10) {
+          const TransferTime t = all_reduce(Bytes::from_base(bytes), gpus, link);
+          EXPECT_GE(t.low, t.bound);
+          EXPECT_GE(t.time, t.low);
+          EXPECT_GE(t.high, t.time);
+        }
       }
     }
   }
@@ -49,9 +65,40 @@ TEST(Communication, NeverFasterThanTheLink) {
 TEST(Communication, MoreThanTwoShareThePcieBridges) {
   // Long messages: each of four GPUs has a quarter of the link, a pair all of it.
   const Bytes bytes = Bytes::from_base(1e12);
-  const double pair = all_reduce(bytes, 2, kPcie).time / all_reduce(bytes, 2, kPcie).bound;
-  const double four = all_reduce(bytes, 4, kPcie).time / all_reduce(bytes, 4, kPcie).bound;
-  EXPECT_NEAR(four / pair, 4.0, 0.01);
+  const auto per_bound = [&](std::int64_t gpus) {
+    const TransferTime t = all_reduce(bytes, gpus, link_of(LinkKind::Pcie, gpus));
+    return t.time / t.bound;
+  };
+  EXPECT_NEAR(per_bound(4) / per_bound(2), 4.0, 0.01);
+}
+
+TEST(Communication, ARingLeavesEachNodeOnce) {
+  // 16 GPUs fill two nodes, 40 MB: 2 x 15/16 x 40 MB = 75 MB leave each node through all of its
+  // 80 GB/s, in 30 steps; with one member in each of 16 nodes through 10 GB/s.
+  const Bytes bytes = Bytes::from_base(40e6);
+  const auto expected = [](double rate) {
+    return 5 + 22.5 + 75e6 / (0.85 * rate) * 1e6 * (1 + std::pow(4.0 / 75.0, 0.4));
+  };
+  const TransferTime whole = all_reduce(bytes, 16, over_nodes(LinkKind::Fabric, 8, 2));
+  EXPECT_NEAR(to_us(whole.time), expected(80e9), 1e-6);
+  const TransferTime one = all_reduce(bytes, 16, over_nodes(LinkKind::Fabric, 1, 16));
+  EXPECT_NEAR(to_us(one.time), expected(10e9), 1e-6);
+  // Half of the sum must leave each of two nodes: 20 MB at 80 GB/s, which takes longer than 15/16
+  // of it takes to leave each GPU at 100 + 80 GB/s. Of 16 nodes: 37.5 MB at 10 GB/s.
+  EXPECT_NEAR(to_us(whole.bound), 250.0, 1e-9);
+  EXPECT_NEAR(to_us(one.bound), 3750.0, 1e-9);
+  // PCIe bridges that eight GPUs share are slower than the network: 100 / 8 GB/s each.
+  const TransferTime pcie = all_reduce(bytes, 16, over_nodes(LinkKind::Pcie, 8, 2));
+  EXPECT_NEAR(to_us(pcie.time),
+              5 + 22.5 + 75e6 / (0.68 * 12.5e9) * 1e6 * (1 + std::pow(0.1 / 75.0, 0.4)), 1e-6);
+}
+
+TEST(Communication, AMessageIsBoundByItsParts) {
+  // 100 MB over 10 GB/s; of eight GPUs that send the same bytes each must send an eighth.
+  const GroupLink link = over_nodes(LinkKind::Fabric, 1, 2);
+  const TransferTime t = send(Bytes::from_base(100e6), 8, link);
+  EXPECT_GT(to_ms(t.time), 10.0);
+  EXPECT_NEAR(to_ms(t.bound), 1.25, 1e-9);
 }
 
 }  // namespace

@@ -35,7 +35,13 @@ StageEstimate stage_of(std::int64_t count, double gradient_megabytes) {
 hardware::GroupLink link_of(double gigabytes) {
   return {.kind = hardware::LinkKind::Fabric,
           .name = "test",
-          .per_direction = BytesPerSecond::from_base(gigabytes * 1e9)};
+          .per_direction = BytesPerSecond::from_base(gigabytes * 1e9),
+          .in_node = 4};
+}
+
+/// kernels + communication - hidden + host + idle
+Seconds sum_of(const StepParts& parts) {
+  return parts.kernels + parts.communication - parts.hidden + parts.host + parts.idle;
 }
 
 StepEstimate run(StageEstimate stage, const Parallelism& parallelism, const Interconnect& links) {
@@ -49,7 +55,8 @@ TEST(Parallel, OneGpuIsTheStepItself) {
   const StepEstimate step = run(stage, {}, {});
   EXPECT_EQ(step.total, stage.step.total);
   EXPECT_EQ(step.low, stage.step.low);
-  EXPECT_EQ(step.communication, Seconds{});
+  EXPECT_EQ(step.parts.communication, Seconds{});
+  EXPECT_EQ(step.parts.kernels, step.total);
   EXPECT_NEAR(to_ms(step.total), 7.0, 1e-9);
 }
 
@@ -58,7 +65,8 @@ TEST(Parallel, MicrobatchesRepeatAllButTheUpdate) {
   const StepEstimate step = run(stage_of(1, 0), {.microbatches = 3}, {});
   EXPECT_NEAR(to_ms(step.total), 19.0, 1e-9);
   EXPECT_NEAR(to_ms(step.of(Phase::Optimizer)), 1.0, 1e-9);
-  EXPECT_NEAR(to_ms(step.idle), 0.0, 1e-9);
+  EXPECT_EQ(step.parts.idle, Seconds{});
+  EXPECT_NEAR(to_ms(sum_of(step.parts)), 19.0, 1e-9);
   EXPECT_EQ(step.operators[0].kernel.count, 6);
   EXPECT_EQ(step.operators[2].kernel.count, 1);
 }
@@ -67,9 +75,10 @@ TEST(Parallel, APipelineFillsAndDrains) {
   // 4 equal stages, 3 micro-batches, nothing to send: (4 + 2) x (2 + 4) ms + 1 ms. A GPU works for
   // 3 x 6 + 1 of the 37 ms.
   const StepEstimate step = run(stage_of(4, 0), {.pipeline = 4, .microbatches = 3},
-                                {.data = {}, .tensor = {}, .pipeline = link_of(100)});
+                                {.data = {}, .tensor = {}, .pipeline = {3, link_of(100)}});
   EXPECT_NEAR(to_ms(step.total), 37.0, 1e-9);
-  EXPECT_NEAR(to_ms(step.idle), 18.0, 1e-9);
+  EXPECT_NEAR(to_ms(step.parts.kernels), 19.0, 1e-9);
+  EXPECT_NEAR(to_ms(step.parts.idle), 18.0, 1e-9);
 }
 
 TEST(Parallel, StagesSendBothWays) {
@@ -78,11 +87,67 @@ TEST(Parallel, StagesSendBothWays) {
   std::vector<StageEstimate> stages;
   stages.push_back(first);
   stages.push_back(stage_of(1, 0));
-  const Interconnect links{.data = {}, .tensor = {}, .pipeline = link_of(100)};
-  const StepEstimate step = parallel_step(std::move(stages), {.pipeline = 2}, links);
-  const Seconds hop = send(Bytes::from_base(100e6), *links.pipeline).time;
-  EXPECT_NEAR(to_ms(step.communication), 2 * to_ms(hop), 1e-9);
+  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(100)}};
+  const Seconds hop = send(Bytes::from_base(100e6), 1, links.pipeline[0]).time;
+  const StepEstimate step = parallel_step(stages, {.pipeline = 2}, links);
   EXPECT_NEAR(to_ms(step.total), 2 * 6 + 1 + 2 * to_ms(hop), 1e-9);
+  // One message each way for two GPUs; while one sends, the other one waits.
+  EXPECT_NEAR(to_ms(step.parts.communication), to_ms(hop), 1e-9);
+  EXPECT_EQ(step.parts.hidden, Seconds{});
+  EXPECT_NEAR(to_ms(step.parts.idle), 6 + to_ms(hop), 1e-9);
+  EXPECT_NEAR(to_ms(sum_of(step.parts)), to_ms(step.total), 1e-9);
+  // Of eight micro-batches all messages but the first hide behind the next one's kernels.
+  ASSERT_LT(to_ms(hop), 2.0);
+  const StepEstimate eight = parallel_step(stages, {.pipeline = 2, .microbatches = 8}, links);
+  EXPECT_NEAR(to_ms(eight.total), 9 * 6 + 1 + 2 * to_ms(hop), 1e-9);
+  EXPECT_NEAR(to_ms(eight.parts.communication), 8 * to_ms(hop), 1e-9);
+  EXPECT_NEAR(to_ms(eight.parts.exposed()), 2 * to_ms(hop), 1e-9);
+  EXPECT_NEAR(to_ms(sum_of(eight.parts)), to_ms(eight.total), 1e-9);
+}
+
+TEST(Parallel, AMessageSlowerThanTheStagesSetsThePace) {
+  StageEstimate first = stage_of(1, 0);
+  first.output = Bytes::from_base(100e6);
+  std::vector<StageEstimate> stages{first, stage_of(1, 0)};
+  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(1)}};
+  const double hop = to_ms(send(Bytes::from_base(100e6), 1, links.pipeline[0]).time);
+  ASSERT_GT(hop, 100.0);
+  // Forward 2 x 2 ms and four messages, backward 2 x 4 ms and four messages, 1 ms.
+  const StepEstimate step = parallel_step(stages, {.pipeline = 2, .microbatches = 4}, links);
+  EXPECT_NEAR(to_ms(step.total), 12 + 8 * hop + 1, 1e-9);
+  EXPECT_LE(step.parts.communication, step.total);
+  EXPECT_NEAR(to_ms(sum_of(step.parts)), to_ms(step.total), 1e-9);
+}
+
+TEST(Parallel, StagesInOneNodeDoNotUseTheNetwork) {
+  // Three equal stages, the border between the last two is one of nodes.
+  StageEstimate stage = stage_of(2, 0);
+  stage.output = Bytes::from_base(100e6);
+  std::vector<StageEstimate> stages{stage, stage_of(1, 0)};
+  hardware::GroupLink outside = link_of(100);
+  outside.in_node = 1;
+  outside.network = hardware::NetworkShare{.name = "net",
+                                           .per_direction = BytesPerSecond::from_base(10e9),
+                                           .at_most = BytesPerSecond::from_base(10e9)};
+  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(100), outside}};
+  const StepEstimate step = parallel_step(stages, {.pipeline = 3}, links);
+  const Bytes bytes = Bytes::from_base(100e6);
+  const double hops = to_ms(send(bytes, 1, links.pipeline[0]).time + send(bytes, 1, outside).time);
+  EXPECT_NEAR(to_ms(step.total), 3 * 6 + 1 + 2 * hops, 1e-9);
+  EXPECT_EQ(step.transfers.size(), 4U);  // two links, two ways
+}
+
+TEST(Parallel, TheHostIsAPartOfItsOwn) {
+  // Kernels of 2 us that the host launches in 7 us: 5 us of waiting each.
+  StageEstimate stage;
+  stage.step = step_time({op_of(Phase::Forward, 0.002, 10)});
+  EXPECT_NEAR(to_us(stage.step.parts.kernels), 20.0, 1e-9);
+  EXPECT_NEAR(to_us(stage.step.parts.host), 50.0, 1e-9);
+  EXPECT_NEAR(to_us(stage.step.total), 70.0, 1e-9);
+  const StepEstimate step = run(stage, {.microbatches = 3}, {});
+  EXPECT_NEAR(to_us(step.parts.kernels), 60.0, 1e-9);
+  EXPECT_NEAR(to_us(step.parts.host), 150.0, 1e-9);
+  EXPECT_NEAR(to_us(sum_of(step.parts)), to_us(step.total), 1e-9);
 }
 
 TEST(Parallel, FastLinksHideAllGradientsButTheLast) {
@@ -90,7 +155,10 @@ TEST(Parallel, FastLinksHideAllGradientsButTheLast) {
   const StepEstimate step = run(stage_of(1, 100), {.data = 4}, links);
   const Seconds bucket = all_reduce(Bytes::from_base(100e6), 4, *links.data).time;
   ASSERT_LT(to_ms(bucket), 2.0);  // done before the next layer's backward pass
-  EXPECT_NEAR(to_ms(step.communication), to_ms(bucket), 1e-9);
+  EXPECT_NEAR(to_ms(step.parts.communication), 2 * to_ms(bucket), 1e-9);
+  EXPECT_NEAR(to_ms(step.parts.exposed()), to_ms(bucket), 1e-9);
+  ASSERT_EQ(step.transfers.size(), 1U);
+  EXPECT_NEAR(step.transfers[0].hidden_fraction, 0.5, 1e-9);
 }
 
 TEST(Parallel, SlowLinksExposeWhatTheBackwardPassCannotHide) {
@@ -99,7 +167,8 @@ TEST(Parallel, SlowLinksExposeWhatTheBackwardPassCannotHide) {
   const Seconds bucket = all_reduce(Bytes::from_base(100e6), 4, *links.data).time;
   ASSERT_GT(to_ms(bucket), 2.0);
   // The first bucket starts after 2 ms, both follow each other, the backward pass ends at 4 ms.
-  EXPECT_NEAR(to_ms(step.communication), 2 + 2 * to_ms(bucket) - 4, 1e-9);
+  EXPECT_NEAR(to_ms(step.parts.exposed()), 2 + 2 * to_ms(bucket) - 4, 1e-9);
+  EXPECT_NEAR(to_ms(sum_of(step.parts)), to_ms(step.total), 1e-9);
 }
 
 TEST(Parallel, SumsBetweenKernelsAreNotHidden) {
@@ -109,7 +178,8 @@ TEST(Parallel, SumsBetweenKernelsAreNotHidden) {
   const Interconnect links{.data = {}, .tensor = link_of(100), .pipeline = {}};
   const StepEstimate step = run(stage, {.tensor = 2}, links);
   const Seconds sum = all_reduce(Bytes::from_base(10e6), 2, *links.tensor).time;
-  EXPECT_NEAR(to_ms(step.communication), 2 * to_ms(sum), 1e-9);
+  EXPECT_NEAR(to_ms(step.parts.communication), 2 * to_ms(sum), 1e-9);
+  EXPECT_EQ(step.parts.hidden, Seconds{});
   EXPECT_NEAR(to_ms(step.total), 7 + 2 * to_ms(sum), 1e-9);
   EXPECT_LE(step.bound, step.low);
   ASSERT_EQ(step.transfers.size(), 1U);
@@ -138,9 +208,19 @@ TEST(Parallel, APipelineKeepsTheActivationsOfAllMicrobatches) {
   MemoryEstimate large;
   large.weights = Bytes::from_base(5);
   large.activations = Bytes::from_base(4);
+  large.kept = Bytes::from_base(3);
   EXPECT_EQ(fullest({small, large}, {.microbatches = 4}), small);
+  // The last one at its peak, three more that wait for their backward pass.
   const MemoryEstimate most = fullest({small, large}, {.pipeline = 2, .microbatches = 4});
-  EXPECT_EQ(most.total(), Bytes::from_base(5 + 16));
+  EXPECT_EQ(most.total(), Bytes::from_base(5 + 4 + 3 * 3));
+}
+
+TEST(Parallel, TheCachesOfAllMicrobatchesStay) {
+  MemoryEstimate stage;
+  stage.activations = Bytes::from_base(10);
+  stage.kv_cache = Bytes::from_base(2);
+  EXPECT_EQ(fullest({stage}, {.pipeline = 2, .microbatches = 4}).total(), Bytes::from_base(10 + 8));
+  EXPECT_EQ(fullest({stage}, {.microbatches = 4}).total(), Bytes::from_base(10 + 8));
 }
 
 }  // namespace

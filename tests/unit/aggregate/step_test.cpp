@@ -48,7 +48,7 @@ TEST(Step, ManyShortKernelsTakeTheTimeOfTheHost) {
   // 1000 kernels of 1 us: GPU 1000 x (1 + 3) us, host 1000 x 7 us.
   const StepEstimate step = step_time({op_of(1, 1000, latency::Provenance::Learned, 1.0)});
   EXPECT_NEAR(to_us(step.total), 7000.0, 1e-6);
-  EXPECT_NEAR(to_us(step.of(latency::Limiter::Launch)), 3000.0, 1e-6);
+  EXPECT_NEAR(to_us(step.parts.host), 3000.0, 1e-6);
   EXPECT_NEAR(to_us(step.of(graph::Phase::Forward)), 7000.0, 1e-6);
 }
 

@@ -25,13 +25,61 @@ std::string message(const std::string& text) {
   return system ? "" : system.error().where + ": " + system.error().message;
 }
 
+double network_gbps(const GroupLink& link) {
+  return link.network ? link.network->per_direction.base() / 1e9 : 0.0;
+}
+
+// Nodes of four GPUs that share 8 GB/s of network.
 TEST(System, LinksOfGroups) {
   const auto system = parse_system(kSystem, "x.json");
   ASSERT_TRUE(system) << to_string(system.error());
-  EXPECT_EQ(link_of(*system, 4)->kind, LinkKind::Pcie);
-  EXPECT_NEAR(link_of(*system, 4)->per_direction.base(), 15.75e9, 1);
-  EXPECT_EQ(link_of(*system, 5)->kind, LinkKind::Network);
-  EXPECT_NEAR(link_of(*system, 5)->per_direction.base(), 2e9, 1);  // 8 GB/s for four GPUs
+  const auto inside = link_of(*system, {.size = 4, .stride = 1, .stage = 4, .total = 4});
+  ASSERT_TRUE(inside);
+  EXPECT_EQ(inside->kind, LinkKind::Pcie);
+  EXPECT_NEAR(inside->per_direction.base(), 15.75e9, 1);
+  EXPECT_EQ(inside->in_node, 4);
+  EXPECT_FALSE(inside->network);
+  // Eight neighbours fill two nodes: all of their network.
+  const auto filled = link_of(*system, {.size = 8, .stride = 1, .stage = 8, .total = 8});
+  ASSERT_TRUE(filled && filled->network);
+  EXPECT_EQ(filled->in_node, 4);
+  EXPECT_EQ(filled->nodes, 2);
+  EXPECT_NEAR(network_gbps(*filled), 8.0, 1e-9);
+  // Replicas of pairs, two in a node: half of it, and two groups share the node.
+  const auto pairs = link_of(*system, {.size = 4, .stride = 2, .stage = 8, .total = 8});
+  ASSERT_TRUE(pairs && pairs->network);
+  EXPECT_EQ(pairs->in_node, 2);
+  EXPECT_NEAR(network_gbps(*pairs), 4.0, 1e-9);
+  EXPECT_NEAR(pairs->network->at_most.base(), 4e9, 1);
+  // Replicas of nodes: one GPU's share.
+  const auto single = link_of(*system, {.size = 2, .stride = 4, .stage = 8, .total = 8});
+  ASSERT_TRUE(single && single->network);
+  EXPECT_EQ(single->in_node, 1);
+  EXPECT_NEAR(network_gbps(*single), 2.0, 1e-9);
+  // Groups of four inside of their nodes do not care how many nodes there are.
+  const auto near = link_of(*system, {.size = 4, .stride = 1, .stage = 16, .total = 16});
+  ASSERT_TRUE(near);
+  EXPECT_FALSE(near->network);
+  // Of groups of three the second one lies in two nodes, with one GPU in the first and two in the
+  // second of them.
+  const auto across = link_of(*system, {.size = 3, .stride = 1, .stage = 6, .total = 6});
+  ASSERT_TRUE(across && across->network);
+  EXPECT_EQ(across->in_node, 2);
+  EXPECT_NEAR(network_gbps(*across), 2.0, 1e-9);
+}
+
+TEST(System, LinksOfStages) {
+  const auto system = parse_system(kSystem, "x.json");
+  ASSERT_TRUE(system) << to_string(system.error());
+  // Stages of two GPUs: every second border is one of nodes, and two GPUs cross it.
+  const auto borders = stage_links(*system, 2, 8);
+  ASSERT_TRUE(borders);
+  ASSERT_EQ(borders->size(), 3U);
+  EXPECT_FALSE((*borders)[0].network);
+  ASSERT_TRUE((*borders)[1].network);
+  EXPECT_FALSE((*borders)[2].network);
+  EXPECT_NEAR(network_gbps((*borders)[1]), 2.0, 1e-9);
+  EXPECT_NEAR((*borders)[1].network->at_most.base(), 4e9, 1);
 }
 
 TEST(System, Errors) {
@@ -56,10 +104,43 @@ TEST(System, UnknownNamesSuggest) {
 }
 
 TEST(System, ABridgeJoinsTwo) {
-  const auto gpu = load_gpu(Catalog::embedded(), "a100-pcie-40gb");
+  const Catalog catalog = Catalog::embedded();
+  const auto gpu = load_gpu(catalog, "a100-pcie-40gb");
   ASSERT_TRUE(gpu);
-  EXPECT_EQ(system_of(*gpu, 2)->kind, LinkKind::Fabric);
-  EXPECT_EQ(system_of(*gpu, 4)->kind, LinkKind::Pcie);
+  EXPECT_EQ(system_of(catalog, *gpu, 2)->kind, LinkKind::Fabric);
+  EXPECT_EQ(system_of(catalog, *gpu, 4)->kind, LinkKind::Pcie);
+}
+
+TEST(System, GpusJoinAsManyAsTheirFilesSay) {
+  const Catalog catalog = Catalog::embedded();
+  for (const auto& [id, most] : {std::pair("h100-sxm", 8), std::pair("gb200", 72),
+                                 std::pair("mi300a", 8), std::pair("t4", 8)}) {
+    const auto gpu = load_gpu(catalog, id);
+    ASSERT_TRUE(gpu) << id;
+    EXPECT_TRUE(system_of(catalog, *gpu, most)) << id;
+    EXPECT_FALSE(system_of(catalog, *gpu, most + 1)) << id;
+  }
+  const auto error = system_of(catalog, *load_gpu(catalog, "h100-sxm"), 9).error();
+  EXPECT_EQ(error.message,
+            "9 GPUs are more than the 8 that the links of one NVIDIA H100 SXM5 80GB join");
+  EXPECT_EQ(error.hint, "say what joins the nodes: --system dgx-h100 or --system FILE");
+  EXPECT_EQ(system_of(catalog, *load_gpu(catalog, "t4"), 9).error().hint,
+            "say what joins the nodes: --system pcie-3-box or --system FILE");
+}
+
+// A file that does not say how many GPUs its links join means those of one host, as the boxes do.
+TEST(System, EveryShippedGpuSaysHowManyItJoins) {
+  const Catalog catalog = Catalog::embedded();
+  const auto gpus = list_gpus(catalog);
+  ASSERT_TRUE(gpus);
+  for (const GpuSpec& gpu : *gpus) {
+    EXPECT_TRUE(!gpu.interconnect || gpu.interconnect->gpus) << gpu.id;
+  }
+  const auto systems = list_systems(catalog);
+  ASSERT_TRUE(systems);
+  for (const SystemSpec& system : *systems) {
+    EXPECT_TRUE(system.kind != LinkKind::Pcie || system.gpus == 8) << system.id;
+  }
 }
 
 TEST(System, ShippedFilesAgreeWithTheirGpus) {
@@ -73,6 +154,7 @@ TEST(System, ShippedFilesAgreeWithTheirGpus) {
     EXPECT_EQ(gpu->id, *system.gpu);
     ASSERT_TRUE(gpu->interconnect) << system.id;
     EXPECT_EQ(gpu->interconnect->per_direction, system.link.per_direction) << system.id;
+    EXPECT_EQ(gpu->interconnect->gpus, system.gpus) << system.id;
   }
 }
 
