@@ -6,6 +6,7 @@
 #include "aggregate/step.h"
 #include "core/text.h"
 #include "hardware/machine.h"
+#include "hardware/plausible.h"
 #include "latency/predictor.h"
 #include "report/make.h"
 
@@ -110,6 +111,7 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
     reports.back().in_stream_ms = to_ms(predictor->estimate(job, machine).time);
     reports.back().gpu_name = machine.gpu.name;
     reports.back().predictor = predictor->name();
+    reports.back().warnings = hardware::warnings_of(machine);
   }
   return reports;
 }

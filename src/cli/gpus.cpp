@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "hardware/load.h"
+#include "hardware/plausible.h"
 #include "report/gpu_view.h"
 
 namespace rooftile::cli {
@@ -40,12 +41,13 @@ Status run_one(const GpusOptions& options, const Catalog& catalog) {
   const std::string gpu = options.gpus.empty() ? "" : options.gpus.front();
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, gpu, file));
   const std::string& format = options.output.format;
-  if (format == "json") return emit(options.output, report::gpu_to_json(machine));
-  if (format == "csv") return emit(options.output, report::gpu_to_csv(machine));
+  const std::vector<std::string> warnings = hardware::warnings_of(machine);
+  if (format == "json") return emit_bare(options.output, report::gpu_to_json(machine), warnings);
+  if (format == "csv") return emit_bare(options.output, report::gpu_to_csv(machine), warnings);
   const Terminal screen = terminal();
   const bool color = screen.color && options.output.file.empty();
-  return emit(options.output,
-              report::gpu_to_text(machine, {.color = color, .width = screen.width}));
+  return emit_bare(options.output,
+                   report::gpu_to_text(machine, {.color = color, .width = screen.width}), warnings);
 }
 
 Status run_gpus(const GpusOptions& options, const Context& context) {

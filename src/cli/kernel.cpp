@@ -28,7 +28,9 @@ Status run_kernel(const ops::AnyOp& op, const KernelOptions& options, const Cont
   ROOFTILE_TRY(const auto kernels, app::kernel(op, options.request, catalog));
   if (options.output.format == "json")
     return emit(options.output, report::kernels_to_json(kernels));
-  if (options.output.format == "csv") return emit(options.output, report::kernels_to_csv(kernels));
+  if (options.output.format == "csv") {
+    return emit_bare(options.output, report::kernels_to_csv(kernels), report::warnings_of(kernels));
+  }
   const Terminal screen = terminal();
   return emit(options.output, report::kernels_to_text(
                                   kernels, {.color = screen.color && options.output.file.empty(),

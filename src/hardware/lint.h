@@ -51,6 +51,10 @@ struct LintedFile {
 Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
                                            std::span<const std::string> names_or_paths);
 
+/// Off by orders of magnitude (rule unit-slip) and not allowed: nothing that is computed with the
+/// value means anything, so the file is refused where it is used (hardware/plausible.h).
+bool is_refused(const LintFinding& finding);
+
 /// What the name of a link says about its rate and the rate does not; nothing when they agree or
 /// the name says nothing.
 std::optional<std::string> link_problem(const LinkSpec& link);

@@ -29,6 +29,34 @@ class LintReport {
   std::vector<LintFinding>& findings_;
 };
 
+/// The rule whose findings are refused and not only warned of.
+constexpr std::string_view kUnitSlip = "unit-slip";
+
+/// What a GPU, or a link, of 2010 to 2035 can have; a wrong prefix (k, M, G, T) falls outside.
+struct Plausible {
+  double low, high;
+  std::string_view unit;
+};
+
+bool is_within(double value, const Plausible& range);
+
+/// Links of one GPU.
+constexpr Plausible kLink{1e9, 5e12, "B/s"};
+
+/// Reports a value out of the range, and the prefix that would put it right.
+void expect(double value, const Plausible& range, std::string_view pointer, LintReport& report);
+
+/// Beyond this factor a number is no rounding, no other clock and no figure with sparsity.
+constexpr double kSlip = 100.0;
+
+/// Reports a value that is more than kSlip times `expected`, or less than a kSlip-th of it.
+struct Expected {
+  double value = 0;  ///< in the unit of what is compared
+  std::string what;  ///< "the data sheet's 3.35 TB/s"
+};
+void expect_near(double value, const Expected& expected, std::string_view pointer,
+                 LintReport& report);
+
 /// How far two documents may differ by rounding.
 constexpr double kRounding = 0.02;
 
@@ -48,8 +76,10 @@ void check_clock_order(const GpuSpec& gpu, LintReport& report);
 void check_power(const GpuSpec& gpu, LintReport& report);
 void check_warps(const GpuSpec& gpu, LintReport& report);
 
-// lint_memory.cpp
+// lint_units.cpp
 void check_unit_slip(const GpuSpec& gpu, LintReport& report);
+
+// lint_memory.cpp
 void check_dram_product(const GpuSpec& gpu, LintReport& report);
 void check_dram_factor(const GpuSpec& gpu, LintReport& report);
 void check_ridge(const GpuSpec& gpu, LintReport& report);

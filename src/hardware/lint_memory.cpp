@@ -15,32 +15,6 @@ namespace {
 
 constexpr RateKey kFp32{.dtype = DType::Fp32, .pipe = Pipe::Vector};
 
-/// What a GPU of 2010 to 2035 can have; a wrong prefix (k, M, G, T) falls outside.
-struct Plausible {
-  double low, high;
-  std::string_view unit;
-};
-
-constexpr Plausible kClock{2e8, 4e9, "Hz"};
-constexpr Plausible kDramBandwidth{5e10, 4e13, "B/s"};
-constexpr Plausible kCacheBandwidth{1e11, 2e14, "B/s"};
-constexpr Plausible kDramSize{1e9, 4e12, "B"};
-constexpr Plausible kL2Size{2.5e5, 1.1e9, "B"};
-constexpr Plausible kL1Size{8e3, 2e6, "B"};
-constexpr Plausible kLine{16, 512, "B"};
-constexpr Plausible kLatency{8, 5000, "cycles"};
-constexpr Plausible kL1PerSm{16, 1024, "B/clk"};
-constexpr Plausible kLink{1e9, 5e12, "B/s"};
-constexpr Plausible kFlopPerSmClock{1, 131072, "FLOP per SM and clock"};
-
-/// "256 TB/s": a prefix where the unit takes one.
-std::string with_unit(double value, std::string_view unit) {
-  if (unit == "Hz") return fmt::format("{}Hz", format_count(value));
-  if (unit == "B") return format_bytes(Bytes::from_base(value));
-  if (unit == "B/s") return format_rate(BytesPerSecond::from_base(value));
-  return fmt::format("{:.4g} {}", value, unit);
-}
-
 std::string with_unit(BytesPerSecond rate) {
   return format_rate(rate, 4);
 }
@@ -49,37 +23,6 @@ std::string with_unit(FlopsPerSecond rate) {
 }
 std::string with_unit(BytesPerCycle rate) {
   return fmt::format("{:g} B/clk", rate.base());
-}
-
-void expect(double value, const Plausible& range, std::string_view pointer, LintReport& report) {
-  if (value >= range.low && value <= range.high) return;
-  std::string hint;
-  for (const double factor : {1e3, 1e-3, 1e6, 1e-6, 1e9, 1e-9}) {
-    if (value * factor >= range.low && value * factor <= range.high) {
-      hint = fmt::format("; {:.10g} times as much would be plausible: wrong prefix?", factor);
-      break;
-    }
-  }
-  report.add(
-      std::string(pointer),
-      fmt::format("{} is not between {} and {}{}", with_unit(value, range.unit),
-                  with_unit(range.low, range.unit), with_unit(range.high, range.unit), hint));
-}
-
-template <typename Q>
-void expect(const std::optional<Q>& value, const Plausible& range, std::string_view pointer,
-            LintReport& report) {
-  if (value) expect(value->base(), range, pointer, report);
-}
-
-void expect_level(const MemorySpec& level, const Plausible& size, const Plausible& bandwidth,
-                  const std::string& pointer, LintReport& report) {
-  expect(level.size, size, pointer + "/size", report);
-  expect(level.bandwidth, bandwidth, pointer + "/bandwidth", report);
-  expect(level.bandwidth_per_sm, kL1PerSm, pointer + "/bandwidth_per_sm", report);
-  expect(level.line, kLine, pointer + "/line", report);
-  expect(level.sector, kLine, pointer + "/sector", report);
-  expect(level.latency, kLatency, pointer + "/latency", report);
 }
 
 /// How likely a bandwidth is the wrong one of two: the DRAM's follows from its pins, a data sheet
@@ -123,31 +66,6 @@ std::array<Level, 4> levels_of(const GpuSpec& gpu) {
 }
 
 }  // namespace
-
-void check_unit_slip(const GpuSpec& gpu, LintReport& report) {
-  expect(gpu.clock.base, kClock, "/clock/base", report);
-  expect(gpu.clock.boost.base(), kClock, "/clock/boost", report);
-  expect(gpu.clock.tensor, kClock, "/clock/tensor", report);
-  expect(gpu.sm.shared, kL1Size, "/sm/shared", report);
-  expect(gpu.sm.shared_per_block, kL1Size, "/sm/shared_per_block", report);
-  expect_level(gpu.l1, kL1Size, kCacheBandwidth, "/memory/l1", report);
-  expect_level(gpu.l2, kL2Size, kCacheBandwidth, "/memory/l2", report);
-  if (gpu.last_level)
-    expect_level(*gpu.last_level, kL2Size, kCacheBandwidth, "/memory/last_level", report);
-  expect_level(gpu.dram, kDramSize, kDramBandwidth, "/memory/dram", report);
-  const double sm_clocks = static_cast<double>(gpu.sm.count) * gpu.clock.boost.base();
-  for (const auto& [key, peak] : gpu.peak) {
-    expect(peak.base() / sm_clocks, kFlopPerSmClock, "/peak/" + name_of(key), report);
-  }
-  expect(gpu.measured.dram_read, kDramBandwidth, "/measured/dram_read", report);
-  expect(gpu.measured.dram_write, kDramBandwidth, "/measured/dram_write", report);
-  expect(gpu.measured.dram_copy, kDramBandwidth, "/measured/dram_copy", report);
-  expect(gpu.measured.l2_read, kCacheBandwidth, "/measured/l2_read", report);
-  expect(gpu.measured.l1_per_sm, kL1PerSm, "/measured/l1_per_sm", report);
-  if (gpu.interconnect)
-    expect(gpu.interconnect->per_direction.base(), kLink, "/links/interconnect", report);
-  if (gpu.pcie) expect(gpu.pcie->per_direction.base(), kLink, "/links/pcie", report);
-}
 
 namespace {
 
@@ -278,6 +196,22 @@ void check_line_sector(const GpuSpec& gpu, LintReport& report) {
 
 namespace {
 
+/// "8 x HDR InfiniBand 200 Gb/s", "100 Gb/s Ethernet": count x rate / 8, in GB/s.
+std::optional<double> network_rate(std::string_view name) {
+  constexpr std::string_view kTimes = " x ";
+  for (const std::string_view unit : {" Gb/s", " Gbit/s"}) {
+    const std::size_t at = name.find(unit);
+    if (at == std::string_view::npos) continue;
+    const std::string_view before = name.substr(0, at);
+    const auto rate = parse_double(before.substr(before.rfind(' ') + 1));
+    const std::size_t times = before.find(kTimes);
+    const auto count = times == std::string_view::npos ? std::optional(1.0)
+                                                       : parse_double(before.substr(0, times));
+    return count && rate ? std::optional(*count * *rate / 8.0) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 /// The numbers in "<a> links x <b>" or the PCIe rate of "PCIe <a>.0 x<b>", in GB/s.
 std::optional<double> expected_link_rate(std::string_view name) {
   constexpr std::string_view kLinks = " links x ";
@@ -301,7 +235,14 @@ std::optional<double> expected_link_rate(std::string_view name) {
       if (lanes && rest.substr(0, x) == generation) return rate * *lanes / 16.0;
     }
   }
-  return std::nullopt;
+  return network_rate(name);
+}
+
+/// What the ratio of a link's rate to the one in its name suggests.
+std::string_view link_advice(double ratio) {
+  if (near(ratio, 2.0, kRounding)) return ": the sum of both directions?";
+  if (near(ratio, 8.0, kRounding)) return ": bits for bytes?";
+  return "";
 }
 
 }  // namespace
@@ -310,9 +251,8 @@ std::optional<std::string> link_problem(const LinkSpec& link) {
   const auto expected = expected_link_rate(link.name);
   const double found = link.per_direction.base() / 1e9;
   if (!expected || near(found, *expected, kRounding)) return std::nullopt;
-  return fmt::format(
-      "\"{}\" gives {:g} GB/s in one direction, the file says {:g}{}", link.name, *expected, found,
-      near(found, 2.0 * *expected, kRounding) ? ": the sum of both directions?" : "");
+  return fmt::format("\"{}\" gives {:g} GB/s in one direction, the file says {:g}{}", link.name,
+                     *expected, found, link_advice(found / *expected));
 }
 
 void check_link_product(const GpuSpec& gpu, LintReport& report) {

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "hardware/load.h"
+#include "hardware/plausible.h"
 
 namespace rooftile::hardware {
 
@@ -100,6 +101,7 @@ Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
   Machine machine;
   if (!machine_file) {
     ROOFTILE_TRY(machine.gpu, load_gpu(catalog, gpu));
+    ROOFTILE_CHECK(check_plausible(machine));
     return machine;
   }
   ROOFTILE_TRY(machine.ceilings, load_ceilings(*machine_file));
@@ -122,6 +124,7 @@ Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
           fmt::format("the ceilings were measured on {}, not on {}", other.id, machine.gpu.id),
           "leave out --gpu, or measure the machine you ask about");
   }
+  ROOFTILE_CHECK(check_plausible(machine));
   return machine;
 }
 

@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "hardware/lint.h"
+#include "hardware/lint_checks.h"
 #include "hardware/load.h"
 
 namespace rooftile::hardware {
@@ -20,6 +20,8 @@ namespace {
 constexpr std::string_view kFolder = "systems/";
 constexpr std::string_view kExtension = ".json";
 constexpr std::size_t kMostFileBytes = 1 << 20;
+/// Of one node: 1 Gbit/s Ethernet to more than a rack of 72 GPUs has.
+constexpr Plausible kNetwork{1e8, 2e13, "B/s"};
 constexpr std::array kKinds{LinkKind::Fabric, LinkKind::Pcie};
 /// GPUs in the slots of one server, as in the boxes of data/systems; for links whose file does not
 /// say how many they join.
@@ -32,13 +34,17 @@ Result<std::string> words(const JsonView& object, std::string_view key) {
   return text;
 }
 
-Result<LinkSpec> read_link(const JsonView& object) {
+Result<LinkSpec> read_link(const JsonView& object, const Plausible& range) {
   LinkSpec link;
   ROOFTILE_TRY(link.name, words(object, "name"));
   ROOFTILE_TRY(const JsonView rate, object.at("per_direction"));
   ROOFTILE_TRY(link.per_direction, rate.quantity<BytesPerSecond>());
   if (link.per_direction <= BytesPerSecond{}) return rate.error("must be more than zero");
   if (const auto problem = link_problem(link)) return rate.error(*problem);
+  std::vector<LintFinding> findings;
+  LintReport report(kUnitSlip, findings);
+  expect(link.per_direction.base(), range, rate.pointer(), report);
+  if (!findings.empty()) return rate.error(findings.front().message);
   return link;
 }
 
@@ -144,10 +150,10 @@ Result<SystemSpec> parse_system(std::string_view text, std::string file) {
   ROOFTILE_TRY(const JsonView link, root.at("link"));
   ROOFTILE_CHECK(link.expect_keys(kLinkKeys));
   ROOFTILE_TRY(system.kind, read_kind(link));
-  ROOFTILE_TRY(system.link, read_link(link));
+  ROOFTILE_TRY(system.link, read_link(link, kLink));
   if (const auto network = root.find("network")) {
     ROOFTILE_CHECK(network->expect_keys(kNetworkKeys));
-    ROOFTILE_TRY(system.network, read_link(*network));
+    ROOFTILE_TRY(system.network, read_link(*network, kNetwork));
   }
   ROOFTILE_CHECK(read_sources(root, system));
   return system;

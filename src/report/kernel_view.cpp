@@ -27,6 +27,10 @@ std::string limiter_of_bound(const KernelReport& kernel) {
 
 }  // namespace
 
+std::vector<std::string> warnings_of(std::span<const KernelReport> kernels) {
+  return kernels.empty() ? std::vector<std::string>{} : kernels.front().warnings;
+}
+
 std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options) {
   std::string text;
   for (const KernelReport& kernel : kernels) {
@@ -70,6 +74,9 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
           fmt::format("    {:<8} {:>10}  {}\n", level, "-", "bandwidth not stated for this GPU");
     }
   }
+  for (const std::string& warning : warnings_of(kernels)) {
+    text += labelled("warning", warning, options.width, options.color);
+  }
   return text;
 }
 
@@ -85,6 +92,7 @@ std::string kernels_to_json(std::span<const KernelReport> kernels) {
     for (const BoundTermReport& term : kernel.terms) row["bound_terms_ms"][term.limiter] = term.ms;
     json["kernels"].push_back(std::move(row));
   }
+  json["warnings"] = warnings_of(kernels);
   return json_text(json);
 }
 

@@ -26,7 +26,11 @@ struct KernelReport {
   double in_stream_ms = 0;             ///< of the GPU alone, as one of many kernels in a stream
   std::vector<BoundTermReport> terms;  ///< known levels only
   std::vector<std::string> unknown;    ///< levels whose bandwidth the GPU's file does not state
+  std::vector<std::string> warnings;   ///< about the files behind the numbers
 };
+
+/// All kernels of an operator run on one machine: what is said of it is said once.
+std::vector<std::string> warnings_of(std::span<const KernelReport> kernels);
 
 std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options);
 std::string kernels_to_json(std::span<const KernelReport> kernels);

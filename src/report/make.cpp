@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "hardware/plausible.h"
 
 namespace rooftile::report {
 
@@ -29,9 +30,9 @@ MemoryReport make_memory(const aggregate::MemoryEstimate& memory, const hardware
 }
 
 std::vector<std::string> make_warnings(const Report& report, const aggregate::StepEstimate& step,
-                                       const hardware::GpuSpec& gpu) {
-  std::vector<std::string> warnings;
-  if (auto note = hardware::device_note(gpu)) warnings.push_back(std::move(*note));
+                                       const hardware::Machine& machine) {
+  std::vector<std::string> warnings = hardware::warnings_of(machine);
+  if (auto note = hardware::device_note(machine.gpu)) warnings.push_back(std::move(*note));
   if (report.memory.fits && !*report.memory.fits) {
     warnings.push_back(
         fmt::format("needs {} of memory, the GPU has {}: the step cannot run as one piece",
@@ -226,7 +227,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   for (const auto& transfer : step.transfers) {
     report.operators.push_back(of_mean_stage(make_transfer(transfer), step.stages));
   }
-  report.warnings = make_warnings(report, step, machine.gpu);
+  report.warnings = make_warnings(report, step, machine);
   report.warnings.insert(report.warnings.end(), graph.notes.begin(), graph.notes.end());
   return report;
 }

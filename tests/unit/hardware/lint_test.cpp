@@ -67,8 +67,15 @@ std::vector<Case> cases() {
       {"unit-slip",
        "/clock/boost",
        "1000000 times",
-       {{"1 GHz", "1 kHz"}, {"1.28 T", "1.28 M"}, {"10.24 T", "10.24 M"}}},
+       {{"1 GHz", "1 kHz"}, {"1.28 T", "1.28 M"}, {"10.24 T", "10.24 M"}, {"\"9 T", "\"9 M"}}},
       {"unit-slip", "/peak/fp32", "1000 times", {{"\"1.28 TFLOP/s\"", "\"1.28 GFLOP/s\""}}},
+      // Within the range of all GPUs, but not of this one: 1024 FLOP/clk, 1024 bit x 2 Gbit/s.
+      {"unit-slip",
+       "/peak/bf16_tensor",
+       "0.001 times",
+       {{"\"10.24 TFLOP/s\"", "\"10.24 GFLOP/s\""}, {"\"9 TFLOP/s\"", "\"9 GFLOP/s\""}}},
+      {"unit-slip", "/memory/dram/bandwidth", "125 times", {{"256 GB/s", "32 TB/s"}}},
+      {"unit-slip", "/measured/rate/bf16_tensor", "0.000879 times", {{"\"9 T", "\"9 G"}}},
       // 10 x 128 x 1 GHz = 1.28 TFLOP/s
       {"peak-product", "/peak/fp32", "1.280 TFLOP/s", {{"\"1.28 TFLOP/s\"", "\"1.5 TFLOP/s\""}}},
       {"peak-twice", "/peak/bf16_tensor", "sparsity", {{"\"10.24 TFLOP/s\"", "\"20.5 TFLOP/s\""}}},

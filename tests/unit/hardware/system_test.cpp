@@ -96,6 +96,22 @@ TEST(System, Errors) {
             "x.json:/net: unknown key \"net\"");
 }
 
+TEST(System, RatesAreThoseOfLinks) {
+  EXPECT_EQ(message(changed(kSystem, "PCIe 3.0 x16\", \"per_direction\": \"15.75 GB/s",
+                            "slots\", \"per_direction\": \"15.75 MB/s")),
+            "x.json:/link/per_direction: 15.8 MB/s is not between 1.00 GB/s and 5.00 TB/s; 1000 "
+            "times as much would be plausible: wrong prefix?");
+  EXPECT_EQ(message(changed(kSystem, "8 GB/s", "8 kB/s")),
+            "x.json:/network/per_direction: 8.00 kB/s is not between 100 MB/s and 20.0 TB/s; "
+            "1000000 times as much would be plausible: wrong prefix?");
+  EXPECT_EQ(message(changed(kSystem, "Ethernet", "8 x NDR InfiniBand 400 Gb/s")),
+            "x.json:/network/per_direction: \"8 x NDR InfiniBand 400 Gb/s\" gives 400 GB/s in one "
+            "direction, the file says 8");
+  EXPECT_EQ(message(changed(changed(kSystem, "Ethernet", "10 Gb/s Ethernet"), "8 GB/s", "10 GB/s")),
+            "x.json:/network/per_direction: \"10 Gb/s Ethernet\" gives 1.25 GB/s in one direction, "
+            "the file says 10: bits for bytes?");
+}
+
 TEST(System, UnknownNamesSuggest) {
   const auto system = load_system(Catalog::embedded(), "dgx-h10");
   ASSERT_FALSE(system);
