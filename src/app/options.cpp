@@ -157,16 +157,16 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
   return graph;
 }
 
-Result<std::vector<graph::LoweredKernel>> step_kernels(const Request& step,
-                                                       const std::optional<ops::ConvShape>& conv,
-                                                       const Catalog& catalog) {
+Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
+                                 const Catalog& catalog) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
   if (!conv) {
-    ROOFTILE_TRY(const auto graph, import_step(step, options, catalog));
-    return graph::lower(graph, options.lower);
+    ROOFTILE_TRY(graph::Graph graph, import_step(step, options, catalog));
+    return StepKernels{.kernels = graph::lower(graph, options.lower),
+                       .notes = std::move(graph.notes)};
   }
   ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));
-  return std::vector<graph::LoweredKernel>{{.name = "conv", .work = std::move(work)}};
+  return StepKernels{.kernels = {{.name = "conv", .work = std::move(work)}}, .notes = {}};
 }
 
 }  // namespace rooftile::app

@@ -29,8 +29,11 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
                                  const Catalog& catalog);
 
 /// The kernels of the step, or the one of `conv` that `conv->pass` names.
-Result<std::vector<graph::LoweredKernel>> step_kernels(const Request& step,
-                                                       const std::optional<ops::ConvShape>& conv,
-                                                       const Catalog& catalog);
+struct StepKernels {
+  std::vector<graph::LoweredKernel> kernels;
+  std::vector<std::string> notes;  ///< of the graph
+};
+Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
+                                 const Catalog& catalog);
 
 }  // namespace rooftile::app

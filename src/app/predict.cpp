@@ -15,6 +15,7 @@
 #include "graph/tensor_parallel.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
+#include "hardware/plausible.h"
 #include "hardware/system.h"
 #include "latency/predictor.h"
 #include "report/make.h"
@@ -119,6 +120,11 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   if (model.step == graph::Step::Decode) resolved.context = model.context;
   Report report =
       report::make(resolved, model, machine, step, aggregate::fullest(memory, parallelism));
+  if (request.system) {
+    for (std::string& warning : hardware::warnings_of(*system, machine.gpu)) {
+      report.warnings.push_back(std::move(warning));
+    }
+  }
   if (!parallelism.single()) {
     report.parallel = report::make_parallel(parallelism, links, system ? system->name : "", step);
   }
@@ -130,15 +136,14 @@ Result<Report> predict(const Request& request, const Catalog& catalog) {
   return predict_with(request, catalog, *predictor);
 }
 
-Result<std::vector<aggregate::OperatorEstimate>> step_kernels(const Request& request,
-                                                              const Catalog& catalog,
-                                                              const latency::Predictor& predictor) {
+Result<EstimatedKernels> estimate_kernels(const Request& request, const hardware::Machine& machine,
+                                          const Catalog& catalog,
+                                          const latency::Predictor& predictor) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
-  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
   ROOFTILE_TRY(auto model, import_step(request, options, catalog));
   if (options.fuse) model = graph::fuse(model);
   ROOFTILE_TRY(auto step, estimate(model, options.lower, machine, predictor));
-  return std::move(step.operators);
+  return EstimatedKernels{.operators = std::move(step.operators), .notes = std::move(model.notes)};
 }
 
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

@@ -23,10 +23,14 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
                             const latency::Predictor& predictor);
 
 /// The kernels of the step on one GPU in the order of execution, each with its estimate per launch;
-/// kernels of a block that repeats have a count.
-Result<std::vector<aggregate::OperatorEstimate>> step_kernels(const Request& request,
-                                                              const Catalog& catalog,
-                                                              const latency::Predictor& predictor);
+/// kernels of a block that repeats have a count. request.gpu and request.machine are not looked at.
+struct EstimatedKernels {
+  std::vector<aggregate::OperatorEstimate> operators;
+  std::vector<std::string> notes;  ///< on the model
+};
+Result<EstimatedKernels> estimate_kernels(const Request& request, const hardware::Machine& machine,
+                                          const Catalog& catalog,
+                                          const latency::Predictor& predictor);
 
 /// The same step on each of `gpus`; request.gpu is not looked at.
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

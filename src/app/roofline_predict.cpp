@@ -245,14 +245,13 @@ Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
   }
   const hardware::Machine& machine = *request.machine;
   ROOFTILE_TRY(const auto predictor, latency::make_predictor({}, catalog));
-  std::vector<aggregate::OperatorEstimate> step;
+  EstimatedKernels step;
   const bool modelled = !request.step.model.empty();
   if (modelled) {
-    Request profiled = request.step;
-    profiled.gpu = machine.gpu.id;
-    ROOFTILE_TRY(step, step_kernels(profiled, catalog, *predictor));
+    ROOFTILE_TRY(step, estimate_kernels(request.step, machine, catalog, *predictor));
+    for (std::string& note : step.notes) chart.warnings.push_back({"model", std::move(note)});
   }
-  const auto matches = match_runs(chart, step);
+  const auto matches = match_runs(chart, step.operators);
   std::map<Lack, std::size_t> lacks;
   std::size_t unknown = 0;
   double share = 0.0;

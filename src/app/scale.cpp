@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
+#include "hardware/plausible.h"
 #include "latency/predictor.h"
 #include "latency/scaling.h"
 
@@ -119,15 +120,16 @@ struct NamedStudy {
   std::string name;
   latency::ScalingStudy study;
   std::vector<std::string> kernel_names;
+  std::vector<std::string> notes;  ///< on the model
 };
 
 /// Equal kernels are merged: a variant then costs one evaluation per distinct kernel.
 Result<NamedStudy> make_study(const ScaleRequest& request, const Request& step,
                               const hardware::Machine& machine, const Catalog& catalog) {
-  ROOFTILE_TRY(const auto kernels, step_kernels(step, request.conv, catalog));
+  ROOFTILE_TRY(StepKernels lowered, step_kernels(step, request.conv, catalog));
   std::vector<latency::ScalingKernel> merged;
   std::vector<std::string> names;
-  for (const graph::LoweredKernel& kernel : kernels) {
+  for (const graph::LoweredKernel& kernel : lowered.kernels) {
     const auto same = std::find_if(merged.begin(), merged.end(), [&](const auto& earlier) {
       return earlier.work == kernel.work;
     });
@@ -147,7 +149,8 @@ Result<NamedStudy> make_study(const ScaleRequest& request, const Request& step,
                                : fmt::format("{} {}, batch {}", step.model, step.phase, step.batch);
   return NamedStudy{.name = name,
                     .study = latency::ScalingStudy(std::move(merged), machine.gpu),
-                    .kernel_names = std::move(names)};
+                    .kernel_names = std::move(names),
+                    .notes = std::move(lowered.notes)};
 }
 
 report::ScaleVariant make_variant(const latency::ScalingStudy& study, const Factors& factors,
@@ -261,10 +264,12 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   }
   report::ScaleReport report;
   report.gpu_name = machine.gpu.name;
+  report.warnings = hardware::warnings_of(machine);
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   for (const Request& step : steps) {
     ROOFTILE_TRY(const NamedStudy named, make_study(request, step, machine, catalog));
     ROOFTILE_CHECK(check_variant(named.study.kernels(), choices.factors));
+    report.warnings.insert(report.warnings.end(), named.notes.begin(), named.notes.end());
     const auto searched = [&](double part) -> Status {
       const double done =
           (static_cast<double>(report.steps.size()) + part) / static_cast<double>(steps.size());

@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
+#include "hardware/plausible.h"
 #include "latency/analytical.h"
 #include "latency/gemm_time.h"
 #include "traffic/paper.h"
@@ -336,10 +337,13 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
   ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
   ROOFTILE_CHECK(check_tile(choices, machine.gpu));
-  ROOFTILE_TRY(const auto kernels, step_kernels(request.step, request.conv, catalog));
+  ROOFTILE_TRY(const StepKernels step, step_kernels(request.step, request.conv, catalog));
+  const std::vector<graph::LoweredKernel>& kernels = step.kernels;
 
   report::TrafficReport report;
   report.gpu_name = machine.gpu.name;
+  report.warnings = hardware::warnings_of(machine);
+  report.warnings.insert(report.warnings.end(), step.notes.begin(), step.notes.end());
   report.model_name = request.conv ? "" : request.step.model;
   report.traffic_model = request.traffic_model == "default" ? "exact" : request.traffic_model;
   if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {

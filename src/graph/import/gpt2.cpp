@@ -26,7 +26,7 @@ Result<Gpt2Config> read_config(const HfReader& config) {
   ROOFTILE_TRY(c.layers, config.layers("n_layer", 12));
   ROOFTILE_TRY(c.heads, config.size_or("n_head", 12));
   ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 50257));
-  ROOFTILE_TRY(c.inner, config.size_or("n_inner", 4 * c.width));
+  ROOFTILE_TRY(c.inner, config.size_or_derived("n_inner", 4 * c.width));
   ROOFTILE_TRY(c.positions, config.size_or("n_positions", 1024));
   ROOFTILE_TRY(c.activation, config.text("activation_function", "gelu_new"));
   ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", true));

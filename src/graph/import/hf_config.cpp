@@ -250,10 +250,14 @@ Result<Graph> import_family(const JsonView& document, const Family& family,
                             const ImportOptions& options) {
   ROOFTILE_TRY(const std::string architecture, architecture_of(document));
   ROOFTILE_TRY(const HfHead head, read_head(document, family, architecture, options.step));
-  const HfReader config(document, family.keys, family.aliases, head);
+  HfSizes sizes;
+  const HfReader config(document, family.keys, family.aliases, head, sizes);
   ROOFTILE_CHECK(config.check_spelling());
   ROOFTILE_TRY(Graph graph, family.import(config, options));
   ROOFTILE_TRY(graph.notes, notes_on(document, family, architecture, head, options));
+  for (std::string& note : sizes.notes(fmt::format("{}Config", family.prefix))) {
+    graph.notes.push_back(std::move(note));
+  }
   graph.family = family.model_type;
   return graph;
 }

@@ -19,6 +19,37 @@ constexpr std::array<std::string_view, 12> kOtherKeys{
     "use_sliding_window", "num_experts",    "n_ctx",        "hidden_activation",
     "classifier_dropout", "hidden_dropout", "router_dtype", "router_type"};
 
+/// What published models have, with room; a size with three zeros too many or few falls outside.
+struct Plausible {
+  std::string_view key;
+  std::int64_t least, most;
+};
+constexpr std::array kPlausible{
+    Plausible{"hidden_size", 8, 65536},
+    Plausible{"n_embd", 8, 65536},
+    Plausible{"d_model", 8, 65536},
+    Plausible{"num_hidden_layers", 1, 1000},
+    Plausible{"n_layer", 1, 1000},
+    Plausible{"num_layers", 1, 1000},
+    Plausible{"num_decoder_layers", 1, 1000},
+    Plausible{"num_attention_heads", 1, 1024},
+    Plausible{"n_head", 1, 1024},
+    Plausible{"num_heads", 1, 1024},
+    Plausible{"num_key_value_heads", 1, 1024},
+    Plausible{"head_dim", 4, 2048},
+    Plausible{"d_kv", 4, 2048},
+    Plausible{"intermediate_size", 16, 524288},
+    Plausible{"n_inner", 16, 524288},
+    Plausible{"ffn_dim", 16, 524288},
+    Plausible{"d_ff", 16, 524288},
+    Plausible{"vocab_size", 128, 4000000},
+    Plausible{"image_size", 8, 16384},
+    Plausible{"patch_size", 1, 1024},
+    Plausible{"num_channels", 1, 1024},
+    Plausible{"num_local_experts", 1, 4096},
+    Plausible{"num_experts", 1, 4096},
+};
+
 template <typename Range>
 bool contains(const Range& range, std::string_view key) {
   return std::find(range.begin(), range.end(), key) != range.end();
@@ -53,19 +84,44 @@ Status HfReader::check_spelling() const {
   return {};
 }
 
+void HfReader::assume(std::string_view key, std::int64_t value) const {
+  sizes_.assumed.push_back(fmt::format("{} = {}{}", key, value, has(key) ? " (null)" : ""));
+}
+
+Result<std::int64_t> HfReader::stated(const JsonView& field, std::string_view key,
+                                      Limits limits) const {
+  ROOFTILE_TRY(const std::int64_t value, field.integer(limits.low, limits.high));
+  const auto* range = std::find_if(kPlausible.begin(), kPlausible.end(),
+                                   [&](const Plausible& p) { return p.key == key; });
+  if (range != kPlausible.end() && (value < range->least || value > range->most)) {
+    sizes_.implausible.push_back(
+        fmt::format("{} = {} (models have {} to {})", key, value, range->least, range->most));
+  }
+  return value;
+}
+
+Result<std::int64_t> HfReader::read_or(std::string_view key, std::int64_t fallback,
+                                       Limits limits) const {
+  if (const auto field = find(key)) return stated(*field, key, limits);
+  assume(key, fallback);
+  return fallback;
+}
+
 Result<std::int64_t> HfReader::size_or(std::string_view key, std::int64_t fallback) const {
-  const auto field = find(key);
-  return field ? field->integer(1, kMaxSize) : Result<std::int64_t>(fallback);
+  return read_or(key, fallback, {.low = 1, .high = kMaxSize});
+}
+
+Result<std::int64_t> HfReader::size_or_derived(std::string_view key, std::int64_t derived) const {
+  if (const auto field = find(key)) return stated(*field, key, {.low = 1, .high = kMaxSize});
+  return derived;
 }
 
 Result<std::int64_t> HfReader::count_or(std::string_view key, std::int64_t fallback) const {
-  const auto field = find(key);
-  return field ? field->integer(0, kMaxSize) : Result<std::int64_t>(fallback);
+  return read_or(key, fallback, {.low = 0, .high = kMaxSize});
 }
 
 Result<std::int64_t> HfReader::layers(std::string_view key, std::int64_t fallback) const {
-  const auto field = find(key);
-  return field ? field->integer(1, kMaxLayers) : Result<std::int64_t>(fallback);
+  return read_or(key, fallback, {.low = 1, .high = kMaxLayers});
 }
 
 Result<bool> HfReader::flag(std::string_view key, bool fallback) const {
@@ -123,13 +179,26 @@ bool HfReader::has(std::string_view key) const {
          });
 }
 
+std::vector<std::string> HfSizes::notes(std::string_view config) const {
+  std::vector<std::string> notes;
+  if (!assumed.empty()) {
+    notes.push_back(fmt::format("sizes: not given by the file, assumed as in {}: {}", config,
+                                fmt::join(assumed, ", ")));
+  }
+  if (!implausible.empty()) {
+    notes.push_back(
+        fmt::format("sizes: out of the range of known models: {}", fmt::join(implausible, ", ")));
+  }
+  return notes;
+}
+
 Result<std::int64_t> label_count(const HfReader& config) {
   constexpr std::int64_t kDefaultLabels = 2;
   if (const auto map = config.root().find("id2label"); map && !config.has("num_labels")) {
     ROOFTILE_TRY(const auto entries, map->members());
     if (!entries.empty()) return static_cast<std::int64_t>(entries.size());
   }
-  return config.size_or("num_labels", kDefaultLabels);
+  return config.size_or_derived("num_labels", kDefaultLabels);
 }
 
 Status check_no_cache(const JsonView& root, Step step) {

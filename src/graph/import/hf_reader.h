@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the fields of a Hugging Face config.json with their library defaults. A key that is absent
-// or null takes its default; a key of the wrong type or out of range is an error that points at it.
+// or null takes its default, and a size that does is listed (HfSizes); a key of the wrong type or
+// out of range is an error that points at it.
 // Keys that no importer asks for are normal in these files and ignored, unless one looks like a
 // misspelling of a key that is absent (check_spelling).
 #pragma once
@@ -32,16 +33,24 @@ enum class HfHead : std::uint8_t {
   EncoderOnly  ///< T5EncoderModel
 };
 
+/// What a reader of the report must know about the sizes of a file.
+struct HfSizes {
+  std::vector<std::string> assumed;      ///< "hidden_size = 4096", not given by the file
+  std::vector<std::string> implausible;  ///< "hidden_size = 4096000 (models have 1 to 65536)"
+  /// One note each, named "sizes"; `config` is the class whose defaults were taken.
+  [[nodiscard]] std::vector<std::string> notes(std::string_view config) const;
+};
+
 class HfReader {
  public:
   /// Sizes beyond this are mistakes; the product of two of them is exact in a double.
   static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
   static constexpr std::int64_t kMaxLayers = 1'000'000;
 
-  /// `keys` are all that the family reads; both spans outlive the reader.
+  /// `keys` are all that the family reads; the spans and `sizes` outlive the reader.
   HfReader(JsonView root, std::span<const std::string_view> keys, std::span<const HfAlias> aliases,
-           HfHead head)
-      : root_(std::move(root)), keys_(keys), aliases_(aliases), head_(head) {}
+           HfHead head, HfSizes& sizes)
+      : root_(std::move(root)), keys_(keys), aliases_(aliases), head_(head), sizes_(sizes) {}
 
   [[nodiscard]] const JsonView& root() const { return root_; }
   [[nodiscard]] HfHead head() const { return head_; }
@@ -49,7 +58,13 @@ class HfReader {
   [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
   /// An error when a key that the family reads is absent and an unknown one is nearly its name.
   [[nodiscard]] Status check_spelling() const;
+  /// A size, or the default of the family's configuration class, which is then listed.
   [[nodiscard]] Result<std::int64_t> size_or(std::string_view key, std::int64_t fallback) const;
+  /// A size that follows from others where the file does not give it: nothing is assumed.
+  [[nodiscard]] Result<std::int64_t> size_or_derived(std::string_view key,
+                                                     std::int64_t derived) const;
+  /// Lists a size that was taken from the family's configuration class.
+  void assume(std::string_view key, std::int64_t value) const;
   /// As size_or, and 0 is allowed: it means "none".
   [[nodiscard]] Result<std::int64_t> count_or(std::string_view key, std::int64_t fallback) const;
   [[nodiscard]] Result<std::int64_t> layers(std::string_view key, std::int64_t fallback) const;
@@ -68,10 +83,19 @@ class HfReader {
                                                std::int64_t heads) const;
 
  private:
+  struct Limits {
+    std::int64_t low, high;
+  };
+  [[nodiscard]] Result<std::int64_t> stated(const JsonView& field, std::string_view key,
+                                            Limits limits) const;
+  [[nodiscard]] Result<std::int64_t> read_or(std::string_view key, std::int64_t fallback,
+                                             Limits limits) const;
+
   JsonView root_;
   std::span<const std::string_view> keys_;
   std::span<const HfAlias> aliases_;
   HfHead head_;
+  HfSizes& sizes_;
 };
 
 /// Classes of a classifier: num_labels, or the entries of id2label, or the library's default of 2.

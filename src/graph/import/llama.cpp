@@ -84,8 +84,9 @@ Result<std::int64_t> read_window(const HfReader& config, const TypeDefaults& typ
   // The class default is 4096; files write the number or null.
   const bool absent_key_means_window =
       (type.type == "mistral" || type.window_needs_flag) && !config.has("sliding_window");
-  ROOFTILE_TRY(const std::int64_t window,
-               config.size_or("sliding_window", absent_key_means_window ? 4096 : 0));
+  constexpr std::int64_t kClassWindow = 4096;
+  if (used && absent_key_means_window) return config.size_or("sliding_window", kClassWindow);
+  ROOFTILE_TRY(const std::int64_t window, config.size_or_derived("sliding_window", 0));
   return used ? window : 0;
 }
 
@@ -94,7 +95,7 @@ Result<std::int64_t> read_window(const HfReader& config, const TypeDefaults& typ
 Status read_window_layers(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
   constexpr std::int64_t kMaxWindowLayers = 28;  // the class default of qwen2 and qwen3
   std::int64_t full = 0;
-  if (type.window_needs_flag) {
+  if (type.window_needs_flag && c.window > 0) {
     ROOFTILE_TRY(full, config.count_or("max_window_layers", kMaxWindowLayers));
   }
   c.window_layers = c.window > 0 ? c.layers - std::min(full, c.layers) : 0;
@@ -124,8 +125,8 @@ Status read_window_layers(const HfReader& config, const TypeDefaults& type, Llam
 Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
   // An absent key is the class default; null is what the class derives.
   const bool class_kv = type.kv_heads > 0 && !config.has("num_key_value_heads");
-  ROOFTILE_TRY(c.kv_heads,
-               config.size_or("num_key_value_heads", class_kv ? type.kv_heads : c.heads));
+  ROOFTILE_TRY(c.kv_heads, class_kv ? config.size_or("num_key_value_heads", type.kv_heads)
+                                    : config.size_or_derived("num_key_value_heads", c.heads));
   if (c.heads % c.kv_heads != 0) {
     const std::string hint =
         class_kv ? fmt::format("without num_key_value_heads {} has {}", type.type, type.kv_heads)
@@ -134,10 +135,8 @@ Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaCon
         .value_or(config.root())
         .error("num_attention_heads is no multiple of num_key_value_heads", hint);
   }
-  if (const auto field = config.find("head_dim")) {
-    ROOFTILE_TRY(c.head_dim, field->integer(1, HfReader::kMaxSize));
-  } else if (type.head_dim > 0 && !config.has("head_dim")) {
-    c.head_dim = type.head_dim;
+  if (config.find("head_dim") || (type.head_dim > 0 && !config.has("head_dim"))) {
+    ROOFTILE_TRY(c.head_dim, config.size_or("head_dim", type.head_dim));
   } else {
     ROOFTILE_TRY(c.head_dim, config.head_size("num_attention_heads", c.width, c.heads));
   }

@@ -29,7 +29,7 @@ Result<OptConfig> read_config(const HfReader& config) {
   ROOFTILE_TRY(c.heads, config.size_or("num_attention_heads", 12));
   ROOFTILE_TRY(c.inner, config.size_or("ffn_dim", 3072));
   ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 50272));
-  ROOFTILE_TRY(c.embedding, config.size_or("word_embed_proj_dim", c.width));
+  ROOFTILE_TRY(c.embedding, config.size_or_derived("word_embed_proj_dim", c.width));
   ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", 2048));
   ROOFTILE_TRY(c.activation, config.text("activation_function", "relu"));
   ROOFTILE_TRY(c.norm_before, config.flag("do_layer_norm_before", true));

@@ -63,8 +63,10 @@ Result<T5Config> read_config(const HfReader& config) {
   ROOFTILE_TRY(c.encoder_layers, config.layers("num_layers", sparse ? 12 : 6));
   // Absent, Switch has 12 and T5 as many as the encoder; null is as many in both.
   const bool switch_default = sparse && !config.has("num_decoder_layers");
-  ROOFTILE_TRY(c.decoder_layers,
-               config.layers("num_decoder_layers", switch_default ? 12 : c.encoder_layers));
+  c.decoder_layers = c.encoder_layers;
+  if (switch_default || config.find("num_decoder_layers")) {
+    ROOFTILE_TRY(c.decoder_layers, config.layers("num_decoder_layers", 12));
+  }
   ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 32128));
   ROOFTILE_TRY(c.buckets, config.size_or("relative_attention_num_buckets", 32));
   ROOFTILE_TRY(c.dropout, config.dropout("dropout_rate", 0.1));

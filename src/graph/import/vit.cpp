@@ -21,6 +21,7 @@ struct Extent {
 /// One number for both axes, or [height, width].
 Result<Extent> read_extent(const HfReader& config, std::string_view key, std::int64_t fallback) {
   const auto field = config.find(key);
+  if (!field) config.assume(key, fallback);
   if (!field) return Extent{.h = fallback, .w = fallback};
   Extent extent;
   if (!field->is_array()) {

@@ -115,7 +115,7 @@ TEST(HfHeads, ABareModelHasNoLogits) {
   const std::string text = R"({"model_type": "llama", "architectures": ["LlamaModel"]})";
   // Without the 32000 x 4096 output table.
   EXPECT_EQ(import(text).parameters, 6'738'415'616 - 32000LL * 4096);
-  EXPECT_TRUE(import(text).notes.empty());
+  EXPECT_EQ(import(text).notes.size(), 1U);  // the sizes, which the file does not give
   EXPECT_EQ(error_of(text, {.step = Step::Train}),
             "error: c.json:/architectures: LlamaModel has no head to train\n"
             "hint: name LlamaForCausalLM, or use infer\n");
@@ -139,11 +139,47 @@ TEST(HfNotes, SayWhatTheGraphDoesNotFollow) {
       "architecture: the file names BertForMaskedLM, the graph of this step is "
       "BertForSequenceClassification",
       "dtype: the file's torch_dtype is float16, the prediction is for fp32",
-      "quantization: quantization_config is not modelled, weights are counted in fp32"};
+      "quantization: quantization_config is not modelled, weights are counted in fp32",
+      "sizes: not given by the file, assumed as in BertConfig: hidden_size = 768, "
+      "num_hidden_layers = 12, num_attention_heads = 12, intermediate_size = 3072, "
+      "vocab_size = 30522, max_position_embeddings = 512, type_vocab_size = 2"};
   EXPECT_EQ(import(text).notes, expected);
   EXPECT_TRUE(import(R"({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"],
-                         "torch_dtype": "float32"})")
+                         "torch_dtype": "float32", "n_embd": 768, "n_layer": 12, "n_head": 12,
+                         "vocab_size": 50257, "n_positions": 1024})")
                   .notes.empty());
+}
+
+// Sizes that follow from others (n_inner, head_dim, key/value heads as many as heads) are no
+// assumption; those of the configuration class are, absent or null.
+TEST(HfNotes, ListTheSizesThatWereAssumed) {
+  const std::string sizes = R"("num_hidden_layers": 2, "num_attention_heads": 8,
+      "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 512)";
+  const auto notes = [&sizes](const std::string& type, const std::string& more) {
+    return import("{\"model_type\": \"" + type + "\", " + sizes + more + "}").notes;
+  };
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(notes("llama", R"(, "hidden_size": 512)"), Notes{});
+  EXPECT_EQ(notes("llama", ""),
+            Notes{"sizes: not given by the file, assumed as in LlamaConfig: hidden_size = 4096"});
+  EXPECT_EQ(
+      notes("llama", R"(, "hidden_size": null)"),
+      Notes{"sizes: not given by the file, assumed as in LlamaConfig: hidden_size = 4096 (null)"});
+  EXPECT_EQ(notes("mistral", R"(, "hidden_size": 512)"),
+            Notes{"sizes: not given by the file, assumed as in MistralConfig: "
+                  "num_key_value_heads = 8, sliding_window = 4096"});
+  EXPECT_EQ(notes("gemma", R"(, "hidden_size": 512, "num_key_value_heads": 8)"),
+            Notes{"sizes: not given by the file, assumed as in GemmaConfig: head_dim = 256"});
+}
+
+TEST(HfNotes, NameSizesThatNoModelHas) {
+  const std::string text = R"({"model_type": "llama", "hidden_size": 4096000,
+      "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008,
+      "vocab_size": 32, "max_position_embeddings": 2048})";
+  EXPECT_EQ(import(text).notes,
+            (std::vector<std::string>{"sizes: out of the range of known models: hidden_size = "
+                                      "4096000 (models have 8 to 65536), vocab_size = 32 (models "
+                                      "have 128 to 4000000)"}));
 }
 
 // Decode runs the decoder only, and the encoder's weights stay in memory: together the model.
