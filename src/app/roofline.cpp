@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
+#include "hardware/plausible.h"
 #include "profile/evaluate.h"
 #include "profile/importer.h"
 
@@ -161,11 +162,14 @@ Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& expo
     for (const std::string& file : files) {
       auto profile = profile::import_file(file);
       if (!profile) {
-        if (files.size() == 1 || !profile::is_unknown_format(profile.error())) {
+        const bool other = profile::is_not_kernels(profile.error());
+        if (files.size() == 1 || (!other && !profile::is_unknown_format(profile.error()))) {
           return tl::unexpected(profile.error());
         }
         refused = profile.error();
-        machine.notes.push_back(file + " is not a profiler export and was left out");
+        machine.notes.push_back(
+            file + (other ? " holds API calls, copies or annotations, not kernels, and was left out"
+                          : " is not a profiler export and was left out"));
         continue;
       }
       ++read;
@@ -202,26 +206,73 @@ Result<std::optional<hardware::Machine>> catalogue_machine(const RooflineRequest
   }
   if (device.empty()) return std::nullopt;
   auto machine = hardware::load_machine(catalog, device, std::nullopt);
+  if (!machine && !machine.error().where.empty()) return tl::unexpected(machine.error());
   if (!machine) return std::nullopt;  // not in the catalogue; the chart says that roofs are missing
   return std::optional(*std::move(machine));
+}
+
+using Warnings = std::vector<profile::Warning>;
+
+/// "lint: x.json:/peak/fp32: ..." -> name and message; what was said before is not repeated.
+void add_named(const std::vector<std::string>& texts, Warnings& warnings) {
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.find(": ");
+    profile::Warning warning{text.substr(0, colon), text.substr(colon + 2)};
+    const bool said = std::any_of(warnings.begin(), warnings.end(), [&](const auto& earlier) {
+      return earlier.name == warning.name && earlier.message == warning.message;
+    });
+    if (!said) warnings.push_back(std::move(warning));
+  }
+}
+
+/// Roofs that came with the exports, held against the data sheet as a machine file is.
+Status check_roofs(const roofline::Roofs& roofs, const std::string& file,
+                   const std::optional<hardware::Machine>& machine, Warnings& warnings) {
+  if (!machine) return {};
+  hardware::Ceilings ceilings;
+  for (const roofline::MemoryRoof& roof : roofs.memory) {
+    if (roof.level) ceilings.bandwidth[*roof.level].value = roof.bandwidth;
+  }
+  for (const roofline::ComputeRoof& roof : roofs.compute) {
+    ceilings.rate[roof.key].value = roof.rate;
+  }
+  for (const hardware::LintFinding& finding : hardware::lint(ceilings, machine->gpu)) {
+    const std::string name = finding.pointer.substr(finding.pointer.rfind('/') + 1);
+    const std::string message =
+        fmt::format("the {} roof {} ({})", name, finding.message, finding.rule);
+    if (hardware::is_refused(finding)) {
+      return bad_input(file, message, "correct the number, or state the GPU it is of with --gpu");
+    }
+    add_named({fmt::format("lint: {}: {}", file, message)}, warnings);
+  }
+  return {};
 }
 
 /// Roofs of --machine: our own JSON, or anything the importers know that holds roofs. `known` is
 /// the GPU that was asked for or that the exports name.
 Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog,
-                                      const std::optional<hardware::Machine>& known) {
+                                      const std::optional<hardware::Machine>& known,
+                                      Warnings& warnings) {
   auto ceilings = hardware::load_ceilings(*request.machine);
   if (!ceilings) {
     const auto profile = profile::import_file(*request.machine);
     if (!profile || (profile->roofs.empty() && profile->sweep.empty())) {
       return tl::unexpected(ceilings.error());
     }
-    return roofline::roofs_of(profile->roofs, profile->sweep);
+    const roofline::Roofs roofs = roofline::roofs_of(profile->roofs, profile->sweep);
+    ROOFTILE_CHECK(check_roofs(roofs, *request.machine, known, warnings));
+    return roofs;
   }
   // A processor is in no catalogue, and neither is every GPU: their ceilings stand alone.
-  if (!known && !ceilings->gpu) return roofline::roofs_of(*ceilings);
+  if (!known && !ceilings->gpu) {
+    ROOFTILE_CHECK(hardware::check_plausible(*ceilings));
+    add_named(hardware::warnings_of(*ceilings), warnings);
+    return roofline::roofs_of(*ceilings);
+  }
+  const std::string gpu = !request.gpu.empty() ? request.gpu : known ? known->gpu.id : "";
   ROOFTILE_TRY(const hardware::Machine machine,
-               hardware::load_machine(catalog, known ? known->gpu.id : "", request.machine));
+               hardware::load_machine(catalog, gpu, request.machine));
+  add_named(hardware::warnings_of(machine), warnings);
   return roofline::roofs_of(machine);
 }
 
@@ -241,16 +292,22 @@ std::optional<Hertz> mean_clock(const std::vector<roofline::NamedRun>& runs) {
 Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catalog& catalog,
                                      const std::vector<roofline::NamedRun>& runs,
                                      const std::optional<hardware::Machine>& machine,
-                                     const RawProfile& described) {
+                                     const RawProfile& described, Warnings& warnings) {
   roofline::Roofs roofs;
+  if (machine) add_named(hardware::warnings_of(*machine), warnings);
   if (request.machine) {
-    ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine));
+    ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine, warnings));
   }
-  roofs = prefer(std::move(roofs), roofline::roofs_of(described.roofs, described.sweep));
+  const roofline::Roofs beside = roofline::roofs_of(described.roofs, described.sweep);
+  if (!described.files.empty()) {
+    ROOFTILE_CHECK(check_roofs(beside, described.files.front(), machine, warnings));
+  }
+  roofs = prefer(std::move(roofs), beside);
   if (request.gpu.empty()) {  // a GPU that was asked for is wanted instead of the export's own
     for (const auto& named : runs) {
-      roofs =
-          prefer(std::move(roofs), roofline::roofs_of(named.run.export_roofs, mean_clock(runs)));
+      const roofline::Roofs own = roofline::roofs_of(named.run.export_roofs, mean_clock(runs));
+      ROOFTILE_CHECK(check_roofs(own, named.files.front(), machine, warnings));
+      roofs = prefer(std::move(roofs), own);
     }
   }
   if (machine) roofs = prefer(std::move(roofs), roofline::roofs_of(*machine));
@@ -339,8 +396,9 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
     run.label = named.label;
     runs.push_back({.run = std::move(run), .files = named.profile.files});
   }
+  Warnings warnings;
   ROOFTILE_TRY(const roofline::Roofs roofs,
-               choose_roofs(request, catalog, runs, machine, described));
+               choose_roofs(request, catalog, runs, machine, described, warnings));
   roofline::ChartOptions options;
   options.group_by_phase = request.group_by_phase;
   options.compare = request.compare;
@@ -355,6 +413,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
   }
   ROOFTILE_CHECK(suggest_gpus(catalog, isa, chart));
   warn_other_gpus(profiles, machine, catalog, chart);
+  chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());
   for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
   if (request.predict) {
     ROOFTILE_CHECK(predict_kernels({.machine = machine, .step = request.step}, catalog, chart));

@@ -126,6 +126,10 @@ Result<RawProfile> import_lines(TextSource& source, RawProfile profile) {
       if (const auto named = parse_dtype(to_lower(row.front()))) dtype = *named;
       continue;
     }
+    if (row.size() <= 3 && !(*first > 0.0)) {
+      return bad_input(source.where(),
+                       fmt::format("\"{}\" is not a positive number", printable(row.front())));
+    }
     if (row.size() <= 3) {
       const std::string file = profile.files.front() + " (ERT)";
       if (row.back() == "GFLOPs") {

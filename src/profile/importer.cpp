@@ -30,6 +30,8 @@ constexpr std::array kImporters{
              import_ncu},
 };
 
+constexpr std::string_view kNotKernels =
+    "these are statistics of API calls, copies or annotations, not of kernels";
 constexpr std::string_view kUnknownFormat = "this is not a profiler export that is known here";
 
 tl::unexpected<Error> unknown_format(const std::string& name) {
@@ -59,6 +61,14 @@ Result<RawProfile> import_source(TextSource source) {
 
 bool is_unknown_format(const Error& error) {
   return error.message == kUnknownFormat;
+}
+
+bool is_not_kernels(const Error& error) {
+  return error.message == kNotKernels;
+}
+
+tl::unexpected<Error> not_kernels(std::string where, std::string hint) {
+  return bad_input(std::move(where), std::string(kNotKernels), std::move(hint));
 }
 
 std::span<const Importer> importers() {

@@ -29,6 +29,11 @@ std::span<const Importer> importers();
 /// True when no importer recognised the file; other errors are about exports that are damaged.
 bool is_unknown_format(const Error& error);
 
+/// True for statistics of API calls, copies or annotations: tables that look like those of kernels
+/// and that profilers write beside them.
+bool is_not_kernels(const Error& error);
+tl::unexpected<Error> not_kernels(std::string where, std::string hint);
+
 /// Reads one export; `path` may be "-". Files that no importer recognises are an error that lists
 /// the formats.
 Result<RawProfile> import_file(const std::string& path);

@@ -98,6 +98,7 @@ class TraceHandler {
   void number(double value);
   void other() {}
 
+  std::string problem;  ///< the first one
   std::int64_t kernels = 0, ranges = 0, copies = 0;
   double copy_us = 0.0;
 
@@ -236,11 +237,19 @@ void TraceHandler::finish_event() {
     launch.product = it->second;
   }
   builder_.add_launch(kernel, launch);
-  if (kernel_event && event_.has_duration && event_.duration_us >= 0.0) {
+  if (problem.empty() && kernel_event && event_.has_duration && event_.duration_us < 0.0) {
+    problem = fmt::format("\"dur\" of the kernel {} is {} us: a time cannot be negative",
+                          printable(event_.name), event_.duration_us);
+  }
+  if (kernel_event && event_.has_duration) {
     builder_.add(kernel, "duration", event_.duration_us * 1e-6, 1.0);
   }
   for (const auto& [metric, value] : event_.counters) {
     builder_.profile().counters += 1;
+    if (problem.empty() && value < 0.0) {
+      problem = fmt::format("{} of the kernel {} is {}: it cannot be negative", metric,
+                            printable(event_.name), value);
+    }
     builder_.add(kernel, metric, value, 1.0);
   }
 }
@@ -261,6 +270,9 @@ Result<RawProfile> import_kineto(TextSource& source) {
   ProfileBuilder builder("kineto", source.name());
   TraceHandler handler(builder);
   ROOFTILE_CHECK(JsonScanner(source).run(handler));
+  if (!handler.problem.empty()) {
+    return bad_input(source.name(), handler.problem, "the trace is damaged; record it again");
+  }
   if (handler.kernels == 0 && handler.ranges == 0) {
     return bad_input(source.name(), "there are no GPU kernels in this trace",
                      "record with activities=[ProfilerActivity.CUDA]");

@@ -28,6 +28,8 @@ constexpr std::array<Volume, 6> kVolumes{
      {"HBM data volume [GBytes]", "Memory data volume"},
      {"L2 data volume [GBytes]", "L2 data volume"},
      {"L1 data volume [GBytes]", "L1 data volume"}}};
+constexpr std::string_view kRuntime = "Runtime (RDTSC) [s]";
+constexpr std::string_view kOldRuntime = "RDTSC Runtime [s]";
 constexpr std::array<Volume, 4> kRates{{{"DP [MFLOP/s]", "DP MFLOP/s * Runtime"},
                                         {"DP MFLOP/s", "DP MFLOP/s * Runtime"},
                                         {"SP [MFLOP/s]", "SP MFLOP/s * Runtime"},
@@ -42,6 +44,7 @@ class LikwidImport {
   std::vector<std::string_view> cells(std::string_view line);
   void heading(std::string_view line);
   Status metric(const std::vector<std::string_view>& row);
+  [[nodiscard]] Status other_unit(std::string_view label) const;
   void flush();
 
   TextSource& source_;
@@ -105,14 +108,29 @@ void LikwidImport::flush() {
   volumes_.clear();
 }
 
+/// "Runtime (RDTSC) [ms]": a metric that is read, in a unit that it never has.
+Status LikwidImport::other_unit(std::string_view label) const {
+  const auto check = [&](std::string_view known) -> Status {
+    const std::size_t open = known.find('[');
+    if (open == std::string_view::npos || !label.starts_with(known.substr(0, open + 1))) return {};
+    return bad_input(source_.where(),
+                     fmt::format("\"{}\" has another unit than \"{}\"", printable(label), known),
+                     "convert the values, or export again");
+  };
+  for (const std::string_view known : {kRuntime, kOldRuntime}) ROOFTILE_CHECK(check(known));
+  for (const Volume& rate : kRates) ROOFTILE_CHECK(check(rate.label));
+  for (const Volume& volume : kVolumes) ROOFTILE_CHECK(check(volume.label));
+  return {};
+}
+
 Status LikwidImport::metric(const std::vector<std::string_view>& row) {
   const std::string_view label = row.front();
-  const bool runtime = label == "Runtime (RDTSC) [s]" || label == "RDTSC Runtime [s]";
+  const bool runtime = label == kRuntime || label == kOldRuntime;
   const auto rate = std::find_if(kRates.begin(), kRates.end(),
                                  [label](const Volume& v) { return v.label == label; });
   const auto volume = std::find_if(kVolumes.begin(), kVolumes.end(),
                                    [label](const Volume& v) { return v.label == label; });
-  if (!runtime && rate == kRates.end() && volume == kVolumes.end()) return {};
+  if (!runtime && rate == kRates.end() && volume == kVolumes.end()) return other_unit(label);
   std::vector<double> values;
   for (std::size_t i = 1; i < row.size(); ++i) {
     if (row[i] == "-" || row[i] == "nan" || row[i].empty()) return {};  // not counted
@@ -120,6 +138,10 @@ Status LikwidImport::metric(const std::vector<std::string_view>& row) {
     if (!value) {
       return bad_input(source_.where(),
                        fmt::format("\"{}\" is not a number for {}", printable(row[i]), label));
+    }
+    if (*value < 0.0) {
+      return bad_input(source_.where(), fmt::format("{} cannot be negative, but \"{}\" is", label,
+                                                    printable(row[i])));
     }
     values.push_back(*value);
   }

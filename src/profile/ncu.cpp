@@ -18,6 +18,7 @@
 
 #include "core/text.h"
 #include "profile/delimited.h"
+#include "profile/dimension.h"
 #include "profile/importer.h"
 #include "profile/ncu_columns.h"
 #include "profile/ncu_labels.h"
@@ -217,6 +218,12 @@ Status NcuImport::store(std::size_t kernel, const std::string& counter, const Co
                                  printable(value)),
                      "export again with LC_ALL=C, or do not join files of different locales");
   }
+  if (reading.value < 0.0) {
+    return negative_value(
+        value,
+        {.counter = counter, .shown = counter, .column = at_.metric ? "Metric Value" : counter},
+        source_);
+  }
   if (reading.other) {
     builder().add_ambiguous(kernel, counter, reading.value * unit.factor,
                             *reading.other * unit.factor, weight);
@@ -229,24 +236,20 @@ Status NcuImport::store(std::size_t kernel, const std::string& counter, const Co
 Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view unit,
                             std::string_view value, double weight) {
   if (use.counter.empty()) return {};
+  // A label may mean something else here: "Memory Throughput" is a rate or a share.
+  if (unit == "%" && !looks_like_counter(use.metric)) return {};
   if (use.unit_text != unit) {
-    auto parsed = parse_unit(unit);
-    if (!parsed && !needs_unit(use.counter)) parsed = CounterUnit{};
-    if (!parsed) {
-      return unsupported(
-          source_.where(),
-          fmt::format("the unit \"{}\" of {} is not known", printable(unit), use.metric),
-          "export with --print-units base");
-    }
+    ROOFTILE_TRY(
+        use.unit,
+        read_unit(unit, {.counter = use.counter, .shown = use.metric, .column = "Metric Unit"},
+                  source_));
     use.unit_text = unit;
-    use.unit = *parsed;
   }
-  if (unit.empty() && is_time(use.counter) &&
+  if (unit.empty() && dimension_of(use.counter) == Dimension::Time &&
       numbers_.read(value).kind == NumberFormat::Kind::Number) {
     return bad_input(source_.where(), fmt::format("{} has no unit", use.metric),
                      "export with --print-units base");
   }
-  if (use.unit.kind == UnitKind::Percent) return {};  // a label that means something else here
   // A section repeats what --metrics printed ("Duration"): the first one of a launch counts.
   if (std::exchange(slot_launch_[use.slot], launch_) == launch_) return {};
   return store(kernel, use.counter, use.unit, value, weight);
@@ -310,15 +313,11 @@ Status NcuImport::long_row() {
 Status NcuImport::units_row() {
   units_seen_ = true;
   for (WideColumn& column : wide_) {
-    const auto unit = parse_unit(field(column.index));
-    if (unit) {
-      column.unit = *unit;
-    } else if (needs_unit(column.counter)) {
-      return unsupported(source_.where(),
-                         fmt::format("the unit \"{}\" of {} is not known",
-                                     printable(field(column.index)), column.counter),
-                         "export with --print-units base");
-    }
+    ROOFTILE_TRY(
+        column.unit,
+        read_unit(trim(field(column.index)),
+                  {.counter = column.counter, .shown = column.counter, .column = column.counter},
+                  source_));
   }
   return {};
 }
@@ -326,7 +325,7 @@ Status NcuImport::units_row() {
 /// Scripts that filter a raw page drop the row of units.
 void NcuImport::assume_base_units() {
   for (WideColumn& column : wide_) {
-    if (is_time(column.counter)) column.unit.factor = 1e-9;
+    if (dimension_of(column.counter) == Dimension::Time) column.unit.factor = 1e-9;
   }
   builder().profile().notes.push_back(
       source_.name() + " has no row of units; base units are assumed (byte, ns, hz)");

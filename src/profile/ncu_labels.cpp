@@ -94,13 +94,4 @@ bool looks_like_counter(std::string_view name) {
   return name.find("__") != std::string_view::npos;
 }
 
-bool needs_unit(std::string_view counter) {
-  return counter.find("bytes") != std::string_view::npos || is_time(counter) ||
-         counter.find("per_second") != std::string_view::npos;
-}
-
-bool is_time(std::string_view counter) {
-  return counter.find("time") != std::string_view::npos;
-}
-
 }  // namespace rooftile::profile

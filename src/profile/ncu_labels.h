@@ -19,8 +19,5 @@ std::optional<std::string_view> ncu_counter(std::string_view section, std::strin
 
 /// True for names of the form "unit__counter".
 bool looks_like_counter(std::string_view name);
-/// Bytes, times and rates are scaled by their unit; counts of whatever are just counts.
-bool needs_unit(std::string_view counter);
-bool is_time(std::string_view counter);
 
 }  // namespace rooftile::profile

@@ -14,6 +14,7 @@
 
 #include "core/text.h"
 #include "profile/delimited.h"
+#include "profile/dimension.h"
 #include "profile/importer.h"
 #include "profile/number_text.h"
 
@@ -65,6 +66,7 @@ class NvprofImport {
   Status text_row(std::string_view line);
   Status text_summary_row(std::string_view line);
   Status add(std::size_t kernel, std::string_view metric, std::string_view text, double weight);
+  Status add_time(std::size_t kernel, double seconds, double calls, std::string_view text);
   [[nodiscard]] std::string_view field(const Index& index) const {
     return index && *index < fields_.size() ? trim(fields_[*index]) : std::string_view();
   }
@@ -84,6 +86,7 @@ class NvprofImport {
   Index text_kernel_;
   bool found_ = false;
   bool gpu_activities_ = true;  ///< of a printed summary: not the API calls below them
+  bool others_ = false;         ///< API calls, copies: not kernels
 };
 
 /// "gemm(int) [123]" of a trace: the number counts calls of the host.
@@ -111,6 +114,10 @@ bool NvprofImport::start_trace_metrics(std::string_view line) {
 }
 
 bool NvprofImport::start_times(std::string_view line) {
+  // nsys sums API calls, copies and annotations in tables that differ in these columns only.
+  for (const std::string_view column : {"Num Calls", "Operation", "Range"}) {
+    if (header_delimiter(line, "Total Time (ns)") && header_delimiter(line, column)) others_ = true;
+  }
   const auto delimiter = header_delimiter(line, "Name");
   if (!delimiter || !fields_.split(line, *delimiter)) return false;
   kernel_ = fields_.find("Name");
@@ -183,11 +190,28 @@ Status NvprofImport::add(std::size_t kernel, std::string_view metric, std::strin
     return bad_input(source_.where(),
                      fmt::format("\"{}\" is not a number for {}", printable(text), metric));
   }
+  const CounterCell cell{.counter = metric,
+                         .shown = metric,
+                         .column = kind_ == Kind::TraceMetrics ? metric : std::string_view("Avg")};
+  ROOFTILE_CHECK(read_unit(unit_text, cell, source_));
   if (reading.kind == NumberFormat::Kind::Missing) {
     builder_.add_missing(kernel, metric, static_cast<std::int64_t>(weight));
-  } else {
-    builder_.add(kernel, metric, reading.value * unit->factor, weight);
+    return {};
   }
+  if (reading.value < 0.0) return negative_value(text, cell, source_);
+  builder_.add(kernel, metric, reading.value * unit->factor, weight);
+  return {};
+}
+
+Status NvprofImport::add_time(std::size_t kernel, double seconds, double calls,
+                              std::string_view text) {
+  if (seconds < 0.0)
+    return negative_value(text,
+                          {.counter = "duration",
+                           .shown = "the time",
+                           .column = kind_ == Kind::Trace ? "Duration" : "Time"},
+                          source_);
+  builder_.add(kernel, "duration", seconds / calls, calls);
   return {};
 }
 
@@ -202,16 +226,17 @@ Status NvprofImport::metric_row() {
 }
 
 Status NvprofImport::time_row() {
-  if (type_ && field(type_) != "GPU activities") return {};
   const std::string_view name = without_number(field(kernel_));
-  if (name.empty() || name.starts_with("[CUDA mem")) return {};
+  const bool other = (type_ && field(type_) != "GPU activities") || name.starts_with("[CUDA mem");
+  others_ = others_ || other;
+  if (other || name.empty()) return {};
   const auto time = numbers_.read(field(time_));
   const double calls = invocations_ ? parse_double(field(invocations_)).value_or(0.0) : 1.0;
   if (time.kind != NumberFormat::Kind::Number || !(calls >= 1.0)) {
     return bad_input(source_.where(), fmt::format("\"{}\" is not a time", printable(field(time_))));
   }
   const std::size_t kernel = builder_.kernel(name);
-  builder_.add(kernel, "duration", time.value * time_factor_ / calls, calls);
+  ROOFTILE_CHECK(add_time(kernel, time.value * time_factor_, calls, field(time_)));
   if (kind_ == Kind::Trace) {
     name_device();
     builder_.add_launch(kernel, {.grid = dimensions(grid_), .block = dimensions(block_)});
@@ -273,9 +298,9 @@ Status NvprofImport::text_summary_row(std::string_view line) {
   }
   const std::string_view name =
       text.substr(static_cast<std::size_t>(words[kNumbers].data() - text.data()));
+  others_ = others_ || name.starts_with("[CUDA mem");
   if (name.starts_with("[CUDA mem")) return {};
-  builder_.add(builder_.kernel(name), "duration", time.value * unit->factor / *calls, *calls);
-  return {};
+  return add_time(builder_.kernel(name), time.value * unit->factor, *calls, words[1]);
 }
 
 Status NvprofImport::row(std::string_view line) {
@@ -289,7 +314,10 @@ Status NvprofImport::row(std::string_view line) {
   if (units_pending_) {
     units_pending_ = false;
     const auto unit = parse_unit(field(time_));
-    if (unit && unit->kind == UnitKind::Second) {
+    if (unit && unit->kind != UnitKind::Count) {
+      const std::string_view column = kind_ == Kind::Trace ? "Duration" : "Time";
+      ROOFTILE_CHECK(read_unit(
+          field(time_), {.counter = "duration", .shown = column, .column = column}, source_));
       time_factor_ = unit->factor;
       return {};
     }
@@ -318,6 +346,11 @@ Result<RawProfile> NvprofImport::run() {
     } else if (kind_ != Kind::None) {
       ROOFTILE_CHECK(row(line));
     }
+  }
+  if (others_ && builder_.profile().kernels.empty()) {
+    return not_kernels(source_.name(),
+                       "kernel times are in: nvprof --csv --print-gpu-summary, nsys stats --report "
+                       "cuda_gpu_kern_sum");
   }
   if (!found_ || builder_.profile().kernels.empty()) {
     return bad_input(source_.name(), "there is no table of kernels in this nvprof output",

@@ -6,10 +6,13 @@
 // channels (X[0], X[1], ...) are added up to X_sum.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "core/text.h"
 #include "profile/delimited.h"
+#include "profile/dimension.h"
 #include "profile/importer.h"
 
 namespace rooftile::profile {
@@ -17,6 +20,25 @@ namespace rooftile::profile {
 namespace {
 
 using Index = std::optional<std::size_t>;
+
+/// hip_stats, hsa_stats, copy_stats and the like have the columns of kernel statistics; the names
+/// in them are functions ("hipMemcpy"), copies ("CopyHostToDevice") or domains ("HIP_API").
+bool names_a_kernel(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kPrefixes{
+      "hsa_", "__hip", "roctx", "CopyHostTo", "CopyDeviceTo", "MEMORY_", "SCRATCH_MEMORY"};
+  const bool prefixed =
+      std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                  [name](std::string_view prefix) { return name.starts_with(prefix); });
+  const bool plain = name.find_first_of("(<. ") == std::string_view::npos;
+  const bool hip = name.size() > 3 && name.starts_with("hip") && name[3] >= 'A' && name[3] <= 'Z';
+  const bool domain = name == "KERNEL_DISPATCH" || name.ends_with("_API");
+  return !plain || (!prefixed && !hip && !domain);
+}
+
+/// Annotations have names of the user's own: only the file's name tells them.
+bool file_of_annotations(std::string_view file) {
+  return file.ends_with("marker_api_stats.csv") || file.ends_with("roctx_stats.csv");
+}
 
 struct CounterColumn {
   std::size_t index;
@@ -36,7 +58,7 @@ class RocprofImport {
   Status long_row(std::size_t kernel);
   Status wide_row(std::size_t kernel);
   Status add_time(std::size_t kernel);
-  Result<std::optional<double>> number(const Index& index);
+  Result<std::optional<double>> number(const Index& index, std::string_view what);
   void guess_isa();
   [[nodiscard]] std::string_view field(const Index& index) const {
     return index && *index < fields_.size() ? trim(fields_[*index]) : std::string_view();
@@ -55,6 +77,7 @@ class RocprofImport {
   std::size_t width_ = 0;
   Index kernel_, dispatch_, start_, end_, duration_, counter_, value_, calls_, total_;
   Index grid_, block_;
+  std::vector<std::string> columns_;  ///< names of the header
   std::vector<CounterColumn> counters_;
   std::unordered_set<std::string> seen_;  ///< dispatches
   bool found_ = false;
@@ -77,6 +100,8 @@ bool RocprofImport::start_table(std::string_view line) {
   if (!kernel_) return false;
   delimiter_ = *delimiter;
   width_ = fields_.size();
+  columns_.clear();
+  for (std::size_t i = 0; i < width_; ++i) columns_.emplace_back(trim(fields_[i]));
   dispatch_ = any_of({"Dispatch_ID", "Dispatch_Id", "Index"});
   start_ = any_of({"Start_Timestamp", "BeginNs", "Start_Ns"});
   end_ = any_of({"End_Timestamp", "EndNs", "End_Ns"});
@@ -112,35 +137,42 @@ void RocprofImport::counter_columns() {
 }
 
 /// The field as a number; nothing when it is empty or n/a.
-Result<std::optional<double>> RocprofImport::number(const Index& index) {
+Result<std::optional<double>> RocprofImport::number(const Index& index, std::string_view what) {
   const std::string_view text = field(index);
   if (text.empty() || text == "nan" || text == "N/A" || text == "n/a") return std::nullopt;
-  if (const auto value = parse_double(text)) return value;
+  const auto value = parse_double(text);
+  if (value && *value < 0.0) {
+    const std::string_view column = columns_[*index];
+    const bool time = index == total_ || index == duration_ || index == start_ || index == end_;
+    return negative_value(
+        text, {.counter = time ? "duration" : column, .shown = what, .column = column}, source_);
+  }
+  if (value) return value;
   return bad_input(source_.where(), fmt::format("\"{}\" is not a number", printable(text)));
 }
 
 Status RocprofImport::add_time(std::size_t kernel) {
   if (total_) {
-    ROOFTILE_TRY(const auto total, number(total_));
-    ROOFTILE_TRY(const auto calls, number(calls_));
+    ROOFTILE_TRY(const auto total, number(total_, "the time"));
+    ROOFTILE_TRY(const auto calls, number(calls_, "the number of calls"));
     if (total && calls && *calls > 0.0) {
       builder_.add(kernel, "duration", *total * 1e-9 / *calls, *calls);
     }
     return {};
   }
-  ROOFTILE_TRY(auto duration, number(duration_));
+  ROOFTILE_TRY(auto duration, number(duration_, "the time"));
   if (start_ && end_) {
-    ROOFTILE_TRY(const auto start, number(start_));
-    ROOFTILE_TRY(const auto end, number(end_));
+    ROOFTILE_TRY(const auto start, number(start_, "the start"));
+    ROOFTILE_TRY(const auto end, number(end_, "the end"));
     // Timestamps exceed 2^53 ns never, but their difference needs whole numbers.
     const auto first = parse_int(field(start_)), last = parse_int(field(end_));
     if (first && last) {
       duration = static_cast<double>(*last) - static_cast<double>(*first);
-      if (*last < *first) {
-        return bad_input(source_.where(), "the kernel ends before it starts");
-      }
     } else if (start && end) {
       duration = *end - *start;
+    }
+    if (duration && *duration < 0.0) {
+      return bad_input(source_.where(), "the kernel ends before it starts");
     }
   }
   if (duration) builder_.add(kernel, "duration", *duration * 1e-9, 1.0);
@@ -151,7 +183,7 @@ Status RocprofImport::long_row(std::size_t kernel) {
   const std::string_view name = field(counter_);
   builder_.profile().counters += 1;
   if (!is_used_metric(name)) return {};
-  ROOFTILE_TRY(const auto value, number(value_));
+  ROOFTILE_TRY(const auto value, number(value_, name));
   if (value) {
     builder_.add(kernel, name, *value, 1.0);
   } else {
@@ -166,7 +198,7 @@ Status RocprofImport::wide_row(std::size_t kernel) {
     bool missing = false;
     const std::string& metric = counters_[i].metric;
     for (; i < counters_.size() && counters_[i].metric == metric; ++i) {  // channels lie together
-      ROOFTILE_TRY(const auto value, number(counters_[i].index));
+      ROOFTILE_TRY(const auto value, number(counters_[i].index, metric));
       missing = missing || !value;
       sum += value.value_or(0.0);
     }
@@ -185,6 +217,11 @@ Status RocprofImport::row() {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   if (name.empty()) return bad_input(source_.where(), "the row has no kernel name");
+  if (total_ && (!names_a_kernel(field(kernel_)) || file_of_annotations(source_.name()))) {
+    return not_kernels(source_.where(),
+                       "kernel statistics are in results.stats.csv (rocprof --stats) or in "
+                       "*_kernel_stats.csv (rocprofv3 --kernel-trace --stats)");
+  }
   const std::size_t kernel = builder_.kernel(name);
   KernelSeries& series = builder_.series(kernel);
   // rocprofv3 has a row per dispatch and counter

@@ -58,6 +58,37 @@ void byte_order(const Chart& chart, MemoryLevel upper, MemoryLevel lower,
                                  count, share * 100, name_of(upper), name_of(lower))});
 }
 
+/// Times in another unit than the export says: launches shorter than any, or all kernels three
+/// orders of magnitude below their roofs.
+void implausible_times(const Chart& chart, std::vector<Warning>& warnings) {
+  constexpr double kShortest = 0.5e-6;  // of 357,000 kernels replayed from graphs: 1.65 us
+  constexpr double kLeastShare = 0.002;
+  std::int64_t timed = 0, brief = 0, placed = 0, far_below = 0;
+  for (const Point& point : chart.points) {
+    if (point.record.time && point.record.launches > 0) {
+      const double each = point.record.time->base() / static_cast<double>(point.record.launches);
+      timed += 1;
+      brief += each < kShortest ? 1 : 0;
+    }
+    if (point.fraction_of_roof) {
+      placed += 1;
+      far_below += *point.fraction_of_roof < kLeastShare ? 1 : 0;
+    }
+  }
+  if (brief > 0) {
+    warnings.push_back(
+        {"times", fmt::format("{} of {} kernels last less than {:g} us per launch, less than any "
+                              "kernel does: are the times in another unit than the export says?",
+                              brief, timed, kShortest * 1e6)});
+  }
+  if (placed > 0 && far_below == placed) {
+    warnings.push_back(
+        {"times", fmt::format("all {} kernels reach less than {:g} % of their roofs: are the times "
+                              "or the counters in another unit than the export says?",
+                              placed, kLeastShare * 100)});
+  }
+}
+
 void clock_mismatch(const Chart& chart, std::vector<Warning>& warnings) {
   if (!chart.roofs.clock) return;
   double weighted = 0.0, time = 0.0;
@@ -124,6 +155,7 @@ std::vector<Warning> check(const Chart& chart, const ChartOptions& options) {
   above_roof(chart, options.above_roof_tolerance, warnings);
   byte_order(chart, MemoryLevel::L1, MemoryLevel::L2, warnings);
   byte_order(chart, MemoryLevel::L2, MemoryLevel::Dram, warnings);
+  implausible_times(chart, warnings);
   clock_mismatch(chart, warnings);
   launch_bound(chart, warnings);
   return warnings;
