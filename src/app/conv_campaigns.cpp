@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/conv_campaigns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -38,13 +40,16 @@ class Fields {
     ROOFTILE_TRY(const std::size_t column, header_.column(name));
     return std::string(csv_[column]);
   }
-  /// Milliseconds to seconds; an empty field was not measured.
+  /// Milliseconds to seconds; an empty field, or 0, was not measured.
   [[nodiscard]] Result<std::optional<double>> time(std::string_view name) const {
     ROOFTILE_TRY(const std::size_t column, header_.column(name));
     if (csv_[column].empty()) return std::nullopt;
     ROOFTILE_TRY(const double ms, csv_.number(column));
-    if (ms <= 0) return std::nullopt;
-    return ms * 1e-3;
+    if (ms < 0) {
+      return bad_input(csv_.where(column), fmt::format("{} ms is no kernel time", ms),
+                       "times are positive milliseconds");
+    }
+    return ms > 0 ? std::optional(ms * 1e-3) : std::nullopt;
   }
 
  private:

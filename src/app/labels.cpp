@@ -13,6 +13,7 @@
 #include "core/csv.h"
 #include "core/error_statistics.h"
 #include "core/text.h"
+#include "fit/plausible.h"
 #include "hardware/load.h"
 
 namespace rooftile::app {
@@ -219,11 +220,23 @@ class Devices {
   std::map<std::string, hardware::GpuSpec> gpus_;
 };
 
+/// What a report says about the files behind it, once for all rows of a model or GPU.
+void keep_warnings(const Report& report, const std::string& model, LabelEvaluation& evaluation) {
+  std::vector<std::string>& kept = evaluation.warnings;
+  for (const std::string& warning : report.warnings) {
+    const bool about_model = warning.starts_with("sizes: ");
+    if (!about_model && !warning.starts_with("lint: ")) continue;
+    std::string text = about_model ? fmt::format("{}: {}", model, warning) : warning;
+    if (std::find(kept.begin(), kept.end(), text) == kept.end()) kept.push_back(std::move(text));
+  }
+}
+
 Status predict_row(const Catalog& catalog, const LabelPredictors& predictors, LabelRow& row,
-                   std::string& predictor) {
+                   LabelEvaluation& evaluation) {
   LabelCase& one = row.known;
   ROOFTILE_TRY(const Report report, predict_with(row.request, catalog, *predictors.main));
-  predictor = report.predictor;
+  evaluation.predictor = report.predictor;
+  keep_warnings(report, one.model, evaluation);
   one.predicted_ms = report.latency.total_ms;
   one.low_ms = report.latency.low_ms;
   one.high_ms = report.latency.high_ms;
@@ -272,6 +285,7 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
   ROOFTILE_TRY(const Columns columns, find_columns(header));
   Devices devices(catalog);
+  std::vector<fit::TimedRow> times;
   LabelEvaluation evaluation;
   evaluation.unread_columns = columns.unread;
   while (true) {
@@ -285,11 +299,17 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
     }
     ROOFTILE_TRY(const hardware::GpuSpec* gpu,
                  devices.find(row.known.device, csv.where(columns.device)));
-    const Status predicted = predict_row(catalog, predictors_of(*gpu), row, evaluation.predictor);
+    const Status predicted = predict_row(catalog, predictors_of(*gpu), row, evaluation);
     if (!predicted) return at_row(predicted.error(), csv.where());
+    times.push_back({.measured = row.known.measured_ms,
+                     .bound = row.known.bound_ms,
+                     .line = static_cast<std::uint32_t>(csv.line())});
     evaluation.cases.push_back(std::move(row.known));
   }
   ROOFTILE_CHECK(check_cases(evaluation, file));
+  if (auto warning = fit::check_times(file, times).warning()) {
+    evaluation.warnings.push_back(std::move(*warning));
+  }
   evaluation.fusion = fusion_gains(evaluation.cases);
   evaluation.summary = summaries(evaluation.cases);
   return evaluation;

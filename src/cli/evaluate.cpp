@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "fit/evaluate.h"
 #include "fit/fit.h"
+#include "fit/plausible.h"
 #include "fit/tile_report.h"
 #include "hardware/load.h"
 #include "latency/learned/learned.h"
@@ -71,9 +72,11 @@ Status run_evaluate(const EvaluateKernels& command, const Context& context) {
   if (command.output.format == "json")
     return emit(command.output, report::evaluation_to_json(evaluation, dataset));
   if (command.output.format == "csv")
-    return emit(command.output, report::evaluation_to_csv(evaluation, dataset));
+    return emit_bare(command.output, report::evaluation_to_csv(evaluation, dataset),
+                     evaluation.warnings);
   if (command.output.format == "markdown")
-    return emit(command.output, report::evaluation_to_markdown(evaluation));
+    return emit_bare(command.output, report::evaluation_to_markdown(evaluation),
+                     evaluation.warnings);
   return emit(command.output, report::evaluation_to_text(evaluation));
 }
 
@@ -95,10 +98,12 @@ Status run_evaluate_tiles(const EvaluateTiles& command, const Context& context) 
     return bad_input(command.files.front(),
                      "no matrix products of two GPUs whose kernel names state a tile",
                      "give files with a column \"kernel\" and more than one GPU of a vendor");
-  if (command.output.format == "json") return emit(command.output, report::tiles_to_json(report));
-  if (command.output.format == "markdown")
-    return emit(command.output, report::tiles_to_markdown(report));
-  return emit(command.output, report::tiles_to_text(report));
+  const std::string& format = command.output.format;
+  return emit_bare(command.output,
+                   format == "json"       ? report::tiles_to_json(report)
+                   : format == "markdown" ? report::tiles_to_markdown(report)
+                                          : report::tiles_to_text(report),
+                   fit::warnings_of(dataset));
 }
 
 struct EvaluateLabels {
@@ -194,9 +199,9 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
   if (command.output.format == "json")
     return emit(command.output, report::labels_to_json(evaluation));
   if (command.output.format == "csv")
-    return emit(command.output, report::labels_to_csv(evaluation));
+    return emit_bare(command.output, report::labels_to_csv(evaluation), evaluation.warnings);
   if (command.output.format == "markdown")
-    return emit(command.output, report::labels_to_markdown(evaluation));
+    return emit_bare(command.output, report::labels_to_markdown(evaluation), evaluation.warnings);
   return emit(command.output, report::labels_to_text(evaluation, terminal().width));
 }
 

@@ -12,7 +12,7 @@
 #include "fit/fit.h"
 #include "fit/fit_neusight.h"
 #include "fit/inspect.h"
-#include "fit/selection.h"
+#include "fit/plausible.h"
 #include "report/evaluation_view.h"
 
 namespace rooftile::cli {
@@ -107,7 +107,10 @@ Status run_fit(FitCommand command, const Context& context) {
   if (command.out.empty())
     return usage_error("rooftile fit needs a folder for its result",
                        "add --out DIR, or --inspect to look at the data only");
-  ROOFTILE_CHECK(fit::check_enough_rows(dataset));
+  ROOFTILE_CHECK(fit::check_fittable(dataset));
+  for (const std::string& warning : fit::warnings_of(dataset)) {
+    fmt::print(stderr, "warning: {}\n", warning);
+  }
   command.options.leave_one_out = dataset.machines.size() > 1;
   std::error_code failed;
   std::filesystem::create_directories(command.out, failed);

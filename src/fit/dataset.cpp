@@ -78,11 +78,11 @@ Result<std::uint32_t> gpu_index(std::string_view device, const std::string& wher
   if (known != dataset.devices.end())
     return static_cast<std::uint32_t>(known - dataset.devices.begin());
   auto machine = hardware::load_machine(catalog, device, std::nullopt);
-  if (!machine)
-    return tl::unexpected(Error{.code = machine.error().code,
-                                .where = where,
-                                .message = machine.error().message,
-                                .hint = machine.error().hint});
+  if (!machine) {  // an unknown name is the row's fault, anything else that of the GPU's file
+    Error error = machine.error();
+    if (error.where.empty()) error.where = where;
+    return tl::unexpected(std::move(error));
+  }
   // Two spellings of one GPU are one machine.
   for (std::size_t i = 0; i < dataset.machines.size(); ++i) {
     if (dataset.machines[i].gpu.id == machine->gpu.id) return static_cast<std::uint32_t>(i);
@@ -204,7 +204,7 @@ Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalo
   const std::string stem = std::filesystem::path(path).stem().string();
   for (std::size_t at = stem.find('_'); at != std::string::npos; at = stem.find('_', at + 1)) {
     const auto gpu = gpu_index(stem.substr(at + 1), path, catalog, dataset);
-    if (gpu) return gpu;
+    if (gpu || gpu.error().where != path) return gpu;
   }
   return bad_input(path, "neither a device column nor the file name says which GPU this is",
                    "name the file like gemm_h100_sxm.csv");

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "fit/plausible.h"
 #include "fit/selection.h"
 #include "latency/learned/classes.h"
 #include "latency/learned/learned.h"
@@ -76,6 +77,7 @@ Summary summarize(std::string group, const std::vector<const Case*>& cases) {
 
 void add_summary(const Dataset& dataset, Evaluation& evaluation) {
   evaluation.skipped = dataset.skipped;
+  evaluation.warnings = warnings_of(dataset);
   std::map<std::string, std::vector<const Case*>> groups;
   for (const Case& c : evaluation.cases) {
     const Sample& sample = dataset.samples[c.sample];

@@ -42,6 +42,7 @@ struct Evaluation {
   std::int64_t skipped = 0;  ///< rows of the files whose dtype is not modelled
   std::vector<Case> cases;
   std::vector<Summary> summary;
+  std::vector<std::string> warnings;  ///< about the data, "times: FILE: ..."
 };
 
 /// Fitted predictors that a table shows beside the one it is about; each may be null.

@@ -13,9 +13,11 @@
 #include "core/hash.h"
 #include "fit/fit_forms.h"
 #include "fit/neighbours.h"
+#include "fit/plausible.h"
 #include "fit/rules.h"
 #include "fit/task_pool.h"
 #include "hardware/load.h"
+#include "hardware/plausible.h"
 #include "latency/learned/classes.h"
 
 namespace rooftile::fit {
@@ -55,8 +57,9 @@ class Fitter {
       : dataset_(dataset), options_(options) {}
 
   Result<Fits> run(const Catalog& catalog) {
-    ROOFTILE_CHECK(check_enough_rows(dataset_));
+    ROOFTILE_CHECK(check_fittable(dataset_));
     ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
+    for (const hardware::GpuSpec& gpu : catalogue_) ROOFTILE_CHECK(hardware::check_plausible(gpu));
     if (options_.all_gpus) prepare(std::nullopt);
     if (options_.leave_one_out) {
       for (std::uint32_t gpu = 0; gpu < dataset_.machines.size(); ++gpu) prepare(gpu);

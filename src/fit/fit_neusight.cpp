@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 
+#include "fit/plausible.h"
 #include "fit/selection.h"
 #include "fit/task_pool.h"
 
@@ -168,7 +169,7 @@ TileTable tile_table(const Dataset& dataset, const Samples& samples) {
 
 Result<NeuSightFits> fit_neusight(const Dataset& dataset, const FitOptions& options,
                                   const NeuSightOptions& form) {
-  ROOFTILE_CHECK(check_enough_rows(dataset));
+  ROOFTILE_CHECK(check_fittable(dataset));
   std::deque<Fold> folds;  // tasks keep references
   if (options.all_gpus) folds.push_back(make_fold(dataset, std::nullopt, options, form));
   for (std::uint32_t gpu = 0; options.leave_one_out && gpu < dataset.machines.size(); ++gpu)

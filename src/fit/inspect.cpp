@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "fit/plausible.h"
 #include "fit/rules.h"
 #include "fit/selection.h"
 #include "latency/learned/classes.h"
@@ -19,12 +20,6 @@ namespace {
 using latency::learned::class_of;
 
 constexpr double kNoteworthy = 1.1;  // campaigns of one GPU whose levels differ by more
-
-double bound_of(const Dataset& dataset, const Sample& s) {
-  const hardware::Machine& machine = dataset.machines[s.gpu];
-  const auto job = *latency::bind(s.work, machine);  // checked when read
-  return latency::bound(s.work, traffic::compulsory(s.work, machine.gpu), job.roof).time.base();
-}
 
 class Inspector {
  public:
@@ -50,6 +45,7 @@ class Inspector {
                         d.ratio, dropped ? "; fits leave it out" : ""));
       }
     }
+    for (std::string& warning : warnings_of(dataset_)) result_.notes.push_back(std::move(warning));
     if (dataset_.skipped > 0)
       result_.notes.push_back(
           fmt::format("{} rows of dtypes that are not modelled were skipped", dataset_.skipped));

@@ -30,7 +30,8 @@ struct Suspicious {
 struct Inspection {
   std::vector<GroupFacts> groups;
   latency::learned::ByName<latency::learned::Range> ranges;
-  std::vector<std::string> notes;      ///< campaigns that disagree, rows that were skipped
+  /// Campaigns that disagree, rows that were skipped, times and GPUs that are not plausible.
+  std::vector<std::string> notes;
   std::vector<Suspicious> suspicious;  ///< the first few
   std::int64_t suspicious_rows = 0;    ///< all of them
 };

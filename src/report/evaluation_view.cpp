@@ -54,7 +54,11 @@ std::string heading(const fit::Evaluation& evaluation) {
 
 std::string evaluation_to_text(const fit::Evaluation& evaluation) {
   constexpr int kWidth = 110;
-  return heading(evaluation) + "\n\n" + table_of(evaluation).to_text(kWidth);
+  std::string text = heading(evaluation) + "\n\n" + table_of(evaluation).to_text(kWidth);
+  for (const std::string& warning : evaluation.warnings) {
+    text += labelled("warning", warning, kWidth, false);
+  }
+  return text;
 }
 
 std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
@@ -101,6 +105,7 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                                {"bound_error", s.bound_error}});
     if (s.neusight_error) json["summary"].back()["neusight_error"] = *s.neusight_error;
   }
+  json["warnings"] = evaluation.warnings;
   return json_text(json, 1);
 }
 

@@ -71,6 +71,9 @@ AccuracyTable fusion_table(const LabelEvaluation& evaluation) {
 std::string labels_to_text(const LabelEvaluation& evaluation, int width) {
   std::string text = heading(evaluation) + "\n\n" + table_of(evaluation).to_text(width);
   if (!evaluation.fusion.empty()) text += "\n" + fusion_table(evaluation).to_text(width);
+  for (const std::string& warning : evaluation.warnings) {
+    text += labelled("warning", warning, width, false);
+  }
   return text;
 }
 
@@ -131,6 +134,7 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                               {"measured_gain", gain.measured},
                               {"predicted_gain", gain.predicted}});
   }
+  json["warnings"] = evaluation.warnings;
   return json_text(json);
 }
 

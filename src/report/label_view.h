@@ -49,6 +49,7 @@ struct LabelEvaluation {
   std::vector<FusionGain> fusion;               ///< where the file has both rows
   std::map<std::string, std::int64_t> skipped;  ///< option -> rows that are not modelled
   std::vector<std::string> unread_columns;      ///< of the file, with no known meaning
+  std::vector<std::string> warnings;            ///< about times, models and GPUs: "times: ..."
 };
 
 std::string labels_to_text(const LabelEvaluation& evaluation, int width);
