@@ -138,8 +138,9 @@ Status add_all_reduces(const std::string& file, const std::string& id, Levels& l
     ROOFTILE_TRY(const double milliseconds, csv.number(latency));
     const Bytes bytes = Bytes::from_base(2 * elements);
     if (bytes < 4_KiB || bytes > 512_MiB) continue;
-    ROOFTILE_TRY(const auto system, hardware::system_of(gpu, gpus));
-    ROOFTILE_TRY(const auto link, hardware::link_of(system, gpus));
+    ROOFTILE_TRY(const auto system, hardware::system_of(Catalog::embedded(), gpu, gpus));
+    ROOFTILE_TRY(const auto link,
+                 hardware::link_of(system, {.size = gpus, .stage = gpus, .total = gpus}));
     const double predicted = to_ms(aggregate::all_reduce(bytes, gpus, link).time);
     cases[gpus].push_back({.measured = milliseconds, .predicted = predicted});
   }
