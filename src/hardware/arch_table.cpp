@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hardware/arch_table.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rooftile::hardware {
@@ -153,6 +154,15 @@ std::optional<double> arch_flop_per_clock(std::string_view isa, RateKey key) {
     if (rate.isa == isa && rate.key == key) return rate.flop_per_clock;
   }
   return std::nullopt;
+}
+
+double widest_flop_per_clock(RateKey key) {
+  double same = 0, any = 0;
+  for (const ArchRate& rate : kArchRates) {
+    if (rate.key.pipe == key.pipe) any = std::max(any, rate.flop_per_clock);
+    if (rate.key == key) same = std::max(same, rate.flop_per_clock);
+  }
+  return same > 0 ? same : any;
 }
 
 }  // namespace rooftile::hardware

@@ -17,4 +17,7 @@ namespace rooftile::hardware {
 /// FLOP per SM and clock of the full-rate parts; nothing for an unknown ISA or rate.
 std::optional<double> arch_flop_per_clock(std::string_view isa, RateKey key);
 
+/// The most that any ISA does; of a rate that none has, the most of any rate of its pipe.
+double widest_flop_per_clock(RateKey key);
+
 }  // namespace rooftile::hardware
