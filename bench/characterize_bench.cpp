@@ -167,7 +167,8 @@ bench::Row compare_ports(Device& device, DType dtype, const std::string& what) {
     ours = std::max(ours, our_rate(device, {what, Pattern::Update, dtype, 24e3, 1024, ""}));
     if (const auto seen = device.observe_clock()) clock = std::max(clock, seen->base());
   }
-  const double limit = device.description().flop_limit.at({.dtype = dtype}).base() * clock * 1e-9;
+  const double limit =
+      device.description().limits.flops.at({.dtype = dtype}).value.base() * clock * 1e-9;
   return {.what = what,
           .unit = "GFLOP/s",
           .ours = ours * 1e-9,

@@ -28,11 +28,7 @@ Measured<FlopsPerSecond> measured_rate(const Sample& s) {
 /// The curve of a pattern over the working set; the intensity sweep is not part of it.
 std::vector<CurvePoint> curve_of(const std::vector<Sample>& samples, Pattern pattern) {
   std::vector<CurvePoint> curve;
-  std::optional<DType> format;  // the first one is the one that the whole curve was measured in
-  for (const Sample& s : samples) {
-    if (s.what.pattern != pattern || s.what.dtype != format.value_or(s.what.dtype)) continue;
-    format = s.what.dtype;
-    if (pattern == Pattern::Update && s.what.flops_per_element != 1) continue;
+  for (const Sample& s : curve_over_sets(samples, pattern)) {
     if (pattern == Pattern::Chase) {
       const double steps = static_cast<double>(s.work.steps);
       curve.push_back({s.what.working_set, s.time.fast.base() / steps, s.time.low.base() / steps,
@@ -50,8 +46,7 @@ std::vector<CurvePoint> curve_of(const std::vector<Sample>& samples, Pattern pat
 /// ERT looks at one pattern only, and at medians.
 void reduce_by_ert(const ErtRule& rule, Characterization& out) {
   std::vector<ErtPoint> points;
-  for (const Sample& s : out.samples) {
-    if (s.what.pattern != Pattern::Update || s.what.flops_per_element != 1) continue;
+  for (const Sample& s : curve_over_sets(out.samples, Pattern::Update)) {
     points.push_back({.working_set = s.what.working_set,
                       .bandwidth = s.work.bytes / s.time.median,
                       .rate = s.work.flops / s.time.median});
@@ -154,22 +149,6 @@ void warn_about_levels(Characterization& out) {
   }
 }
 
-void warn_about_rates(Characterization& out) {
-  if (out.clocks.empty()) return;
-  // The fastest clock that was seen: a rate above limit x clock cannot be true.
-  const Hertz clock = *std::max_element(out.clocks.begin(), out.clocks.end());
-  for (const auto& [key, rate] : out.rates) {
-    const auto limit = out.device.flop_limit.find(key);
-    if (limit == out.device.flop_limit.end()) continue;
-    if (rate.value > limit->second * clock * 1.02) {
-      out.warnings.push_back(
-          fmt::format("{} came out at {}, above the {} that the units can do at {:.2f} GHz",
-                      name_of(key.dtype), format_rate(rate.value, key.dtype, 3),
-                      format_rate(limit->second * clock, key.dtype, 3), clock.base() * 1e-9));
-    }
-  }
-}
-
 void warn_about_samples(Characterization& out) {
   const auto loose = std::count_if(out.samples.begin(), out.samples.end(),
                                    [](const Sample& s) { return !s.converged; });
@@ -231,7 +210,6 @@ Characterization reduce(const DeviceDescription& device, std::vector<Sample> sam
   out.latencies = find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller);
   reduce_rates(out);
   if (rule == LevelRule::Topology) warn_about_levels(out);
-  warn_about_rates(out);
   warn_about_samples(out);
   return out;
 }
@@ -261,11 +239,11 @@ hardware::Ceilings to_ceilings(const Characterization& result, const std::string
   fact("driver", result.device.driver);
   fact("units", std::to_string(result.device.units));
   fact("workers", std::to_string(result.device.workers));
-  std::string clocks;
-  for (const Hertz c : result.clocks) {
-    clocks += fmt::format("{}{:.3f}", clocks.empty() ? "" : ", ", c.base() * 1e-9);
+  if (!result.clocks.empty()) {
+    const auto [low, high] = std::minmax_element(result.clocks.begin(), result.clocks.end());
+    fact("observed_clock",
+         fmt::format("{:.3f} to {:.3f} GHz", low->base() * 1e-9, high->base() * 1e-9));
   }
-  if (!clocks.empty()) fact("observed_clock", clocks + " GHz");
   for (auto& [key, value] : host_environment()) out.environment.emplace_back(key, value);
   for (const LevelBandwidth& b : best_bandwidths(result)) {
     if (const auto level = level_named(b.plateau.level)) {
@@ -296,10 +274,11 @@ std::string to_text(const Characterization& result) {
     out += fmt::format("\n{:<14} {:>14} {:>12}\n", "format", "peak", "of limit");
   for (const auto& [key, rate] : result.rates) {
     std::string share = "-";
-    const auto limit = result.device.flop_limit.find(key);
-    if (limit != result.device.flop_limit.end() && !result.clocks.empty()) {
+    const auto limit = result.device.limits.flops.find(key);
+    const bool is_known = limit != result.device.limits.flops.end() && limit->second.exact;
+    if (is_known && !result.clocks.empty()) {
       const Hertz clock = *std::max_element(result.clocks.begin(), result.clocks.end());
-      share = fmt::format("{:.1f} %", rate.value / (limit->second * clock) * 100);
+      share = fmt::format("{:.1f} %", rate.value / (limit->second.value * clock) * 100);
     }
     out += fmt::format("{:<14} {:>14} {:>12}\n",
                        fmt::format("{}{}", name_of(key.dtype),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "characterize/characterize.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -17,39 +18,59 @@ PlanOptions plan_options(const CharacterizeOptions& options) {
   return plan;
 }
 
+/// True for what becomes a bandwidth or a rate; latency and overhead are no ceilings.
+bool is_of_a_ceiling(const Case& what) {
+  return what.pattern != Pattern::Chase && what.pattern != Pattern::Launch;
+}
+
+/// An error when nothing is left of what was to be measured.
+Status check_remaining(const DeviceDescription& device, const Plan& plan,
+                       const SweepResult& sweep) {
+  const bool wanted = std::any_of(plan.cases.begin(), plan.cases.end(), is_of_a_ceiling);
+  const bool found = std::any_of(sweep.samples.begin(), sweep.samples.end(), [&](const Sample& s) {
+    return !wanted || is_of_a_ceiling(s.what);
+  });
+  if (found || sweep.omissions.empty()) return {};
+  return bad_input(device.backend + ":" + device.name,
+                   "no measurement can be true: " + describe_omissions(sweep.omissions).front(),
+                   "the kernels do less than they are counted for, or the device states a wrong "
+                   "number of units or a wrong clock");
+}
+
+/// A checkpoint is for interrupted runs; it may never have been written.
+void remove_checkpoint(const std::string& path) {
+  std::error_code ignored;
+  if (!path.empty()) std::filesystem::remove(path, ignored);
+}
+
 }  // namespace
 
 Result<Outlook> outlook(const Device& device, const CharacterizeOptions& options) {
   ROOFTILE_TRY(const Plan plan,
                make_plan(device.description(), device.capabilities(), plan_options(options)));
-  return Outlook{.measurements = plan.cases.size(), .estimate = plan.estimate};
+  return Outlook{.measurements = plan.cases.size(),
+                 .estimate = min(plan.estimate, plan.limit.value_or(plan.estimate))};
 }
 
 Result<CharacterizeResult> characterize(Device& device, const CharacterizeOptions& options) {
   ROOFTILE_TRY(const Plan plan,
                make_plan(device.description(), device.capabilities(), plan_options(options)));
-  std::vector<Hertz> clocks;
-  const auto observe = [&] {
-    if (const auto clock = device.observe_clock()) clocks.push_back(*clock);
-  };
-  observe();
   const auto before = observe_processor_times();
   ROOFTILE_TRY(SweepResult sweep, run_sweep(device, plan, options.sweep));
   const auto after = observe_processor_times();
-  observe();
+  remove_checkpoint(options.sweep.checkpoint);
+  ROOFTILE_CHECK(check_remaining(device.description(), plan, sweep));
   CharacterizeResult result;
-  result.own = reduce(device.description(), std::move(sweep.samples), clocks, options.levels);
+  result.own = reduce(device.description(), std::move(sweep.samples), sweep.clocks, options.levels);
+  result.run_warnings = describe_omissions(sweep.omissions);
   if (before && after) {
     for (std::string& w : load_warnings(background_load(*before, *after))) {
-      result.own.warnings.push_back(std::move(w));
+      result.run_warnings.push_back(std::move(w));
     }
   }
+  for (const std::string& w : result.run_warnings) result.own.warnings.push_back(w);
   result.simultaneous = std::move(sweep.simultaneous);
   result.resumed = sweep.resumed;
-  if (!options.sweep.checkpoint.empty()) {
-    std::error_code ignored;  // it may never have been written
-    std::filesystem::remove(options.sweep.checkpoint, ignored);
-  }
   return result;
 }
 

@@ -32,6 +32,8 @@ Result<Outlook> outlook(const Device& device, const CharacterizeOptions& options
 
 struct CharacterizeResult {
   Characterization own;  ///< of this process
+  /// Those of own.warnings that are about the run: what was left out, the load of others.
+  std::vector<std::string> run_warnings;
   /// Of all ranks together while they run at the same time; only with a coordinator.
   std::vector<Sample> simultaneous;
   std::int64_t resumed = 0;

@@ -27,6 +27,20 @@ struct CacheLevel {
   bool operator==(const CacheLevel&) const = default;
 };
 
+/// FLOP that all units together can do per cycle.
+struct FlopLimit {
+  FlopsPerCycle value;
+  bool exact = false;  ///< of this architecture; else of the widest one known, an upper bound only
+  bool operator==(const FlopLimit&) const = default;
+};
+
+/// What no measurement can exceed, of all units together; plausibility.h multiplies by the clock.
+struct UnitLimits {
+  std::map<hardware::RateKey, FlopLimit> flops;  ///< of every format that the device runs
+  BytesPerCycle load, store;                     ///< between the units and their nearest cache
+  BytesPerCycle shared;                          ///< from the scratchpads, where there are some
+};
+
 struct DeviceDescription {
   std::string backend;             ///< "cpu", "opencl", "cuda", "hip"
   std::string name;                ///< as the vendor calls it
@@ -37,9 +51,8 @@ struct DeviceDescription {
   std::vector<CacheLevel> caches;  ///< smallest first; memory itself is not in the list
   Bytes set_granule = 4_KiB;       ///< working sets per unit are multiples of this
   std::optional<Bytes> memory;     ///< size of the main (device) memory
-  std::optional<Hertz> nominal_clock;
-  /// FLOP that all units together can do per cycle at most, where the architecture is known.
-  std::map<hardware::RateKey, FlopsPerCycle> flop_limit;
+  std::optional<Hertz> max_clock;  ///< as the device states it; boosts may go beyond
+  UnitLimits limits;
   std::vector<std::string> notes;  ///< what limits the measurement, for the report
 };
 
@@ -48,6 +61,8 @@ struct Capability {
   Pattern pattern = Pattern::Load;
   DType dtype = DType::Fp64;
   hardware::Pipe pipe = hardware::Pipe::Vector;
+  /// Update: FLOPs per element of the smallest kernel; those of all powers of two from there exist.
+  std::int64_t least_flops = 1;
   bool operator==(const Capability&) const = default;
 };
 
@@ -65,7 +80,8 @@ class Device {
   Result<PassWork> prepare(const Case& what) { return do_prepare(what); }
   /// Runs `passes` passes of the prepared case and returns the time of all of them.
   Result<Seconds> run(std::int64_t passes) { return do_run(passes); }
-  /// The clock that the units run at now, measured, where the device allows it.
+  /// The clock of the fastest unit now, measured, where the device allows it. What was prepared is
+  /// lost.
   std::optional<Hertz> observe_clock() { return do_observe_clock(); }
 
  private:

@@ -75,6 +75,17 @@ bool is_streaming(Pattern pattern) {
   return pattern != Pattern::Shared && accesses_per_element(pattern) > 0;
 }
 
+std::vector<Sample> curve_over_sets(std::span<const Sample> samples, Pattern pattern) {
+  std::vector<Sample> curve;
+  for (const Sample& s : samples) {
+    if (s.what.pattern != pattern) continue;
+    if (pattern == Pattern::Update && s.what.flops_per_element != 1) continue;
+    if (!curve.empty() && s.what.dtype != curve.front().what.dtype) continue;
+    curve.push_back(s);
+  }
+  return curve;
+}
+
 BytesPerSecond bandwidth(const Sample& sample) {
   return sample.work.bytes / sample.time.fast;
 }

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,6 +84,10 @@ struct Sample {
 
   bool operator==(const Sample&) const = default;
 };
+
+/// The curve of a streaming pattern over the working set: the samples in the number format that was
+/// measured first, of update those with one FLOP per element: more may be bound by the arithmetic.
+std::vector<Sample> curve_over_sets(std::span<const Sample> samples, Pattern pattern);
 
 BytesPerSecond bandwidth(const Sample& sample);
 FlopsPerSecond flop_rate(const Sample& sample);

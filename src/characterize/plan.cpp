@@ -79,11 +79,13 @@ bool wanted(const PlanOptions& options, const Capability& c) {
   return has(options.dtypes, c.dtype) && has(options.patterns, c.pattern);
 }
 
-/// Streaming patterns do not depend on the number format; they run in the widest wanted one.
+/// Streaming patterns do not depend on the number format; they run in the widest wanted one, update
+/// in the widest that has a kernel of one FLOP per element.
 bool is_bandwidth_format(const Capability& c, const std::vector<Capability>& all,
                          const PlanOptions& options) {
+  if (c.least_flops > 1) return false;
   return std::none_of(all.begin(), all.end(), [&](const Capability& other) {
-    return wanted(options, other) && other.pattern == c.pattern &&
+    return wanted(options, other) && other.pattern == c.pattern && other.least_flops <= 1 &&
            size_of(other.dtype) > size_of(c.dtype);
   });
 }
@@ -91,7 +93,7 @@ bool is_bandwidth_format(const Capability& c, const std::vector<Capability>& all
 void add_intensity_sweep(const Capability& c, Bytes cached, Bytes in_memory, std::int64_t max_flops,
                          std::vector<Case>& cases) {
   for (const Bytes set : {cached, in_memory}) {
-    for (std::int64_t flops = 1; flops <= max_flops; flops *= 2) {
+    for (std::int64_t flops = c.least_flops; flops <= max_flops; flops *= 2) {
       cases.push_back({.pattern = c.pattern,
                        .dtype = c.dtype,
                        .pipe = c.pipe,
@@ -152,6 +154,63 @@ void add_cases(const Capability& c, const DeviceDescription& device, const SetLi
   }
 }
 
+/// "load, store in fp64; update in fp64, fp32": what can be asked for.
+std::string describe_capabilities(const std::vector<Capability>& capabilities) {
+  std::vector<std::pair<std::string, std::string>> groups;  // formats, patterns that run in them
+  for (const Pattern pattern : kAllPatterns) {
+    std::vector<std::string_view> formats;
+    for (const Capability& c : capabilities) {
+      if (c.pattern == pattern) formats.push_back(name_of(c.dtype));
+    }
+    if (formats.empty()) continue;
+    const std::string key = fmt::format("{}", fmt::join(formats, ", "));
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&key](const auto& group) { return group.first == key; });
+    if (found == groups.end()) {
+      groups.emplace_back(key, name_of(pattern));
+    } else {
+      found->second += fmt::format(", {}", name_of(pattern));
+    }
+  }
+  std::string out;
+  for (const auto& [formats, patterns] : groups) {
+    out += fmt::format("{}{} in {}", out.empty() ? "" : "; ", patterns, formats);
+  }
+  return out;
+}
+
+/// Everything that was asked for by name must be measured by something.
+Status check_wanted(const DeviceDescription& device, const std::vector<Capability>& capabilities,
+                    const PlanOptions& options) {
+  const auto any = [&](const auto& matches) {
+    return std::any_of(capabilities.begin(), capabilities.end(),
+                       [&](const Capability& c) { return wanted(options, c) && matches(c); });
+  };
+  const auto names = [](const auto& list) {
+    std::vector<std::string_view> out;
+    for (const auto item : list) out.push_back(name_of(item));
+    return out;
+  };
+  std::string missing;
+  for (const DType dtype : options.dtypes) {
+    if (any([dtype](const Capability& c) { return c.dtype == dtype; })) continue;
+    missing = name_of(dtype);
+    if (!options.patterns.empty()) {
+      missing += fmt::format(" with {}", fmt::join(names(options.patterns), ", "));
+    }
+  }
+  for (const Pattern pattern : options.patterns) {
+    if (any([pattern](const Capability& c) { return c.pattern == pattern; })) continue;
+    missing = name_of(pattern);
+    if (!options.dtypes.empty()) {
+      missing += fmt::format(" in {}", fmt::join(names(options.dtypes), ", "));
+    }
+  }
+  if (missing.empty()) return {};
+  return unsupported(device.backend + ":" + device.name, "no kernel measures " + missing,
+                     fmt::format("this device can run {}", describe_capabilities(capabilities)));
+}
+
 /// A case costs its warm-up, its repetitions and what filling and first passes take; memory-sized
 /// sets are counted with 10 GB/s, a rate that every machine in question exceeds.
 Seconds estimate_time(const std::vector<Case>& cases, const EffortSettings& effort) {
@@ -169,6 +228,7 @@ Seconds estimate_time(const std::vector<Case>& cases, const EffortSettings& effo
 
 Result<Plan> make_plan(const DeviceDescription& device, const std::vector<Capability>& capabilities,
                        const PlanOptions& options) {
+  ROOFTILE_CHECK(check_wanted(device, capabilities, options));
   const EffortSettings effort = settings(options.effort);
   const Bytes largest = largest_set(device, options, effort.memory_factor);
   constexpr double kErtSetsPerOctave = 7.27;  // 1 / log2(1.1)
@@ -194,11 +254,6 @@ Result<Plan> make_plan(const DeviceDescription& device, const std::vector<Capabi
     if (std::find(unique.begin(), unique.end(), what) == unique.end()) unique.push_back(what);
   }
   plan.cases = std::move(unique);
-  if (plan.cases.empty()) {
-    return unsupported(device.backend + ":" + device.name,
-                       "the device has none of the wanted patterns and number formats",
-                       "leave out --dtype and --pattern to measure all it has");
-  }
   plan.estimate = estimate_time(plan.cases, effort);
   return plan;
 }

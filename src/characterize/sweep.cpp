@@ -20,6 +20,9 @@ Seconds now() {
   return Seconds::from_base(std::chrono::duration<double>(t).count());
 }
 
+/// How often the clock is looked at between the cases.
+constexpr Seconds kClockInterval = Seconds::from_base(2.0);
+
 class SingleProcess final : public Coordinator {};
 
 /// The fastest of three runs: one that was interrupted would look like many passes.
@@ -122,14 +125,17 @@ class Sweep {
         plan_(plan),
         options_(options),
         ranks_(options.coordinator != nullptr ? *options.coordinator : alone_),
-        writer_(options.checkpoint, fingerprint(device.description(), plan)) {}
+        writer_(options.checkpoint, fingerprint(device.description(), plan)),
+        plausibility_(device.description()) {}
 
   Result<SweepResult> run() {
     ROOFTILE_TRY(const std::vector<Sample> earlier,
                  load_checkpoint(options_.checkpoint, fingerprint(device_.description(), plan_)));
+    observe_clock();
     for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
-      const auto found = std::find_if(earlier.begin(), earlier.end(),
-                                      [&](const Sample& s) { return s.what == plan_.cases[i]; });
+      const auto found = std::find_if(earlier.begin(), earlier.end(), [&](const Sample& s) {
+        return s.what == plan_.cases[i] && !plausibility_.doubt(s);
+      });
       if (found != earlier.end()) {
         result_.samples.push_back(*found);
         ++result_.resumed;
@@ -137,13 +143,18 @@ class Sweep {
       }
       const auto left = static_cast<double>(plan_.cases.size() - i);
       ROOFTILE_CHECK(report(plan_.cases[i], fraction(i), left));
-      ROOFTILE_TRY(Measured sample, measure(device_, plan_.cases[i], paced(left), ranks_));
+      ROOFTILE_TRY(const auto sample, measure_truly(plan_.cases[i], paced(left)));
       measured_ += 1;
-      result_.samples.push_back(sample.own);
-      if (is_parallel()) result_.simultaneous.push_back(sample.slowest);
+      if (sample) {
+        result_.samples.push_back(sample->own);
+        if (is_parallel()) result_.simultaneous.push_back(sample->slowest);
+      }
       ROOFTILE_CHECK(writer_.save(result_.samples, false));
+      if (now() - last_clock_ > kClockInterval) observe_clock();
     }
     ROOFTILE_CHECK(look_again());
+    observe_clock();
+    result_.clocks = plausibility_.observed();
     if (options_.progress) options_.progress({.fraction = 1.0, .note = "done"});
     return std::move(result_);
   }
@@ -152,6 +163,31 @@ class Sweep {
   [[nodiscard]] bool is_parallel() const { return options_.coordinator != nullptr; }
   [[nodiscard]] double fraction(std::size_t done) const {
     return static_cast<double>(done) / static_cast<double>(plan_.cases.size() + 1);
+  }
+
+  void observe_clock() {
+    plausibility_.observe(device_.observe_clock());
+    last_clock_ = now();
+  }
+
+  /// A sample that can be true, at the second attempt if not at the first; else nothing, and the
+  /// omission is noted. All ranks agree, so that they have the same samples.
+  Result<std::optional<Measured>> measure_truly(const Case& what, const Plan& plan) {
+    const auto doubt = [this](const Measured& m) -> std::optional<std::string> {
+      std::optional<std::string> own = plausibility_.doubt(m.own);
+      const bool any = ranks_.largest(own ? 1.0 : 0.0) > 0.0;  // every rank must ask
+      if (any && !own) return "on another rank it cannot be true";
+      return own;
+    };
+    ROOFTILE_TRY(Measured first, measure(device_, what, plan, ranks_));
+    if (!doubt(first)) return first;
+    observe_clock();
+    ROOFTILE_TRY(Measured again, measure(device_, what, plan, ranks_));
+    observe_clock();
+    const std::optional<std::string> reason = doubt(again);
+    if (!reason) return again;
+    result_.omissions.push_back({.what = what, .reason = *reason});
+    return std::optional<Measured>{};
   }
 
   [[nodiscard]] Seconds time_left() const { return *plan_.limit - (now() - begin_); }
@@ -197,8 +233,10 @@ class Sweep {
         const bool resumed = is_parallel() && result_.resumed > 0;
         if (resumed || result_.samples[i].converged) continue;
         if (ranks_.largest(now() < end ? 0.0 : 1.0) > 0.0) return {};
-        ROOFTILE_CHECK(report(plan_.cases[i], fraction(plan_.cases.size()), 1.0));
-        ROOFTILE_TRY(const Measured again, measure(device_, plan_.cases[i], plan_, ranks_));
+        const Case what = result_.samples[i].what;
+        ROOFTILE_CHECK(report(what, fraction(plan_.cases.size()), 1.0));
+        ROOFTILE_TRY(const Measured again, measure(device_, what, plan_, ranks_));
+        if (ranks_.largest(plausibility_.doubt(again.own) ? 1.0 : 0.0) > 0.0) continue;
         keep_faster(again.own, result_.samples[i]);
         if (is_parallel()) keep_faster(again.slowest, result_.simultaneous[i]);
       }
@@ -218,8 +256,9 @@ class Sweep {
   const SweepOptions& options_;
   Coordinator& ranks_;
   CheckpointWriter writer_;
+  Plausibility plausibility_;
   SweepResult result_;
-  Seconds begin_ = now();
+  Seconds begin_ = now(), last_clock_;
   double measured_ = 0;  ///< cases measured by this process, for the time left
 };
 

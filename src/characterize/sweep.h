@@ -4,6 +4,9 @@
 // run long enough for the timer, then repeat until the confidence interval is narrow or the budget
 // is spent. Finished samples are saved to a checkpoint, so that an interrupted sweep continues
 // where it stopped. With several ranks (MPI) all of them run every pass at the same time.
+//
+// A sample that cannot be true (plausibility.h) is measured once more, with the clock observed
+// before and after; if it still cannot, the case is left out of everything, on all ranks.
 #pragma once
 
 #include <functional>
@@ -13,6 +16,7 @@
 
 #include "characterize/device.h"
 #include "characterize/plan.h"
+#include "characterize/plausibility.h"
 #include "characterize/samples_file.h"
 #include "core/progress.h"
 #include "core/result.h"
@@ -50,6 +54,8 @@ struct SweepOptions {
 
 struct SweepResult {
   std::vector<Sample> samples;       ///< of this process, in the order of the plan
+  std::vector<Omission> omissions;   ///< what was planned and is not in `samples`
+  std::vector<Hertz> clocks;         ///< observed before, now and then, and after
   std::vector<Sample> simultaneous;  ///< times of the slowest rank; only with a coordinator
   std::int64_t resumed = 0;          ///< how many came from the checkpoint
 };

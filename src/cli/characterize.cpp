@@ -94,8 +94,19 @@ Status plot_samples(const CharacterizeArguments& a) {
   return write_plot(a.plot_file, file.samples, ceilings ? &*ceilings : nullptr);
 }
 
+/// A machine file without any ceiling would be refused by everyone who reads it.
+Status check_ceilings(const CharacterizeArguments& a, const hardware::Ceilings& ceilings) {
+  const bool any = !ceilings.bandwidth.empty() || ceilings.last_level || ceilings.shared ||
+                   !ceilings.rate.empty();
+  const bool wanted = !a.output.file.empty() || !a.ert_file.empty() || a.output.format == "json";
+  if (any || !wanted) return {};
+  return bad_input(a.output.file, "the measurements give neither a bandwidth nor a rate",
+                   "measure also load or update (--pattern); --levels ert looks at update alone");
+}
+
 Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ceilings,
                     const std::string& text, const std::vector<characterize::Sample>& samples) {
+  ROOFTILE_CHECK(check_ceilings(a, ceilings));
   const std::string csv = characterize::write_samples({.fingerprint = "final", .samples = samples});
   if (!a.samples_file.empty()) ROOFTILE_CHECK(write_file_atomic(a.samples_file, csv));
   if (!a.ert_file.empty()) {
@@ -144,12 +155,13 @@ Result<characterize::Characterization> combine(const std::vector<std::string>& t
   ROOFTILE_TRY(std::vector<characterize::Sample> sum,
                characterize::mpi::add_up(samples, own.simultaneous));
   characterize::DeviceDescription device = own.own.device;
-  device.flop_limit.clear();  // of one rank
+  device.limits.flops.clear();  // of one rank
   characterize::Characterization all =
       characterize::reduce(device, std::move(sum), own.own.clocks, options.levels);
   for (std::string& line : characterize::mpi::describe_spread(ranks)) {
     all.device.notes.push_back(std::move(line));
   }
+  for (const std::string& warning : own.run_warnings) all.warnings.push_back(warning);
   return all;
 }
 

@@ -12,26 +12,45 @@ from pathlib import Path
 KERNELS = Path(__file__).resolve().parents[2] / "src/characterize/gpu/kernels.cu"
 SKIPPED = 77
 
-# Architecture -> kernel -> instruction; a chip without an instruction must not have the kernel.
+# Architecture -> kernel -> instruction; a chip without an instruction must not have the kernel. The
+# shape in a kernel's name is what the host counts with.
 EXPECTED = {
     "gfx906": {},
-    "gfx908": {"mma_fp16": "32x32x8f16", "mma_fp32": "32x32x2f32", "mma_int8": "i32_32x32x8i8"},
+    "gfx908": {
+        "mma_fp16_m32n32k8": "32x32x8f16",
+        "mma_fp32_m32n32k2": "32x32x2f32",
+        "mma_int8_m32n32k8": "i32_32x32x8i8",
+    },
     "gfx90a": {
-        "mma_fp16": "32x32x8f16",
-        "mma_bf16": "32x32x8bf16_1k",
-        "mma_fp32": "32x32x2f32",
-        "mma_fp64": "f64_16x16x4f64",
-        "mma_int8": "i32_32x32x8i8",
+        "mma_fp16_m32n32k8": "32x32x8f16",
+        "mma_bf16_m32n32k8": "32x32x8bf16_1k",
+        "mma_fp32_m32n32k2": "32x32x2f32",
+        "mma_fp64_m16n16k4": "f64_16x16x4f64",
+        "mma_int8_m32n32k8": "i32_32x32x8i8",
     },
     "gfx942": {
-        "mma_fp16": "32x32x8_f16",
-        "mma_bf16": "32x32x8_bf16",
-        "mma_fp32": "32x32x2_f32",
-        "mma_fp64": "f64_16x16x4_f64",
-        "mma_int8": "i32_32x32x16_i8",
-        "mma_fp8_e4m3": "f32_32x32x16_fp8_fp8",
+        "mma_fp16_m32n32k8": "32x32x8_f16",
+        "mma_bf16_m32n32k8": "32x32x8_bf16",
+        "mma_fp32_m32n32k2": "32x32x2_f32",
+        "mma_fp64_m16n16k4": "f64_16x16x4_f64",
+        "mma_int8_m32n32k16": "i32_32x32x16_i8",
+        "mma_fp8_e4m3_m32n32k16": "f32_32x32x16_fp8_fp8",
     },
     "gfx1030": {},
+}
+
+# Kernel -> what its loads are made of, and how many of them: the 16 bytes that are counted, not a
+# word of them. `glc` on a load of l1_load would go past the cache that it is to measure.
+LOADS = {
+    "l1_load": (r"global_load_dwordx4 [^\n]*off$", 4),
+    "stream_load": (r"global_load_dwordx4 [^\n]*off (?:glc )?(?:slc|nt)$", 4),
+    "shared_load": (r"ds_read_b128 [^\n]*$", 8),
+    "chase": (r"(?:global|flat)_load_dword [^\n]*$", 8),
+}
+OTHER_LOADS = {
+    "l1_load": r"(?:global|flat)_load_\w+ ",
+    "stream_load": r"(?:global|flat)_load_\w+ ",
+    "shared_load": r"(?:ds_read|flat_load)_\w+ ",
 }
 
 
@@ -55,6 +74,19 @@ def assembly(clang, arch):
     return result.stdout
 
 
+def check_loads(bodies):
+    """What does not load as it is counted."""
+    failures = []
+    for kernel, (pattern, least) in LOADS.items():
+        count = len(re.findall(pattern, bodies[kernel], re.M))
+        if count < least:
+            failures.append(f"{kernel} has {count} times {pattern}, expected {least}")
+        everything = len(re.findall(OTHER_LOADS.get(kernel, pattern), bodies[kernel], re.M))
+        if everything != count:
+            failures.append(f"{kernel} has {everything - count} other loads")
+    return failures
+
+
 def main():
     clang = find_clang()
     if clang is None:
@@ -72,6 +104,10 @@ def main():
             count = len(re.findall("v_mfma_\\w*" + instruction + r"\b", bodies.get(kernel, "")))
             if count != 4:
                 failures.append(f"{arch}: {kernel} has {count} times {instruction}, expected 4")
+            shape = re.search(r"_m(\d+)n(\d+)k(\d+)$", kernel).groups()
+            if "x".join(shape) not in instruction:
+                failures.append(f"{arch}: {kernel} runs {instruction}")
+        failures += [f"{arch}: {failure}" for failure in check_loads(bodies)]
     print("\n".join(failures) or "ok")
     return 1 if failures else 0
 

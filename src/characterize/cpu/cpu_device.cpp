@@ -12,10 +12,13 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <set>
 #include <span>
 #include <utility>
 
+#include "characterize/cpu/clock.h"
 #include "characterize/cpu/dispatch.h"
+#include "characterize/cpu/microarchitecture.h"
 #include "characterize/cpu/worker_pool.h"
 #include "core/text.h"
 
@@ -65,20 +68,21 @@ class Memory {
   std::size_t mapped_ = 0, size_ = 0;
 };
 
+/// The table that runs `update` in a number format, and its kernels there.
 struct Selected {
-  Kernel kernel = nullptr;
+  const UpdateKernels* kernels = nullptr;
   const KernelTable* table = nullptr;
 };
 
-struct FormatKernel {
+struct FormatKernels {
   DType dtype;
-  Kernel KernelTable::* member;
+  UpdateKernels KernelTable::* member;
 };
-constexpr FormatKernel kUpdates[] = {{DType::Fp64, &KernelTable::update_fp64},
-                                     {DType::Fp32, &KernelTable::update_fp32},
-                                     {DType::Fp16, &KernelTable::update_fp16},
-                                     {DType::Bf16, &KernelTable::update_bf16},
-                                     {DType::Int8, &KernelTable::update_int8}};
+constexpr FormatKernels kUpdates[] = {{DType::Fp64, &KernelTable::update_fp64},
+                                      {DType::Fp32, &KernelTable::update_fp32},
+                                      {DType::Fp16, &KernelTable::update_fp16},
+                                      {DType::Bf16, &KernelTable::update_bf16},
+                                      {DType::Int8, &KernelTable::update_int8}};
 struct PatternKernel {
   Pattern pattern;
   Kernel KernelTable::* member;
@@ -118,17 +122,25 @@ void** make_cycle(std::byte* to, std::size_t bytes, std::uint32_t seed) {
   return reinterpret_cast<void**>(to);
 }
 
+/// Cores behind the processors: hardware threads of one core share its units.
+std::int64_t count_cores(const std::vector<Processor>& processors) {
+  std::set<std::pair<std::int64_t, std::int64_t>> cores;
+  for (const Processor& p : processors) cores.insert({p.package, p.core});
+  return static_cast<std::int64_t>(cores.size());
+}
+
 class CpuDevice final : public Device {
  public:
   CpuDevice(const Topology& topology, const std::vector<Processor>& processors,
-            std::vector<CacheLevel> caches, const KernelTable& base)
-      : base_(base),
-        extensions_(extension_tables(base)),
+            std::vector<CacheLevel> caches, std::vector<const KernelTable*> tables)
+      : base_(*tables.front()),
+        extensions_(tables.begin() + 1, tables.end()),
         pool_(processors),
         memory_(processors.size()),
         arguments_(processors.size()) {
     description_.caches = std::move(caches);
     describe(topology, processors);
+    state_limits(topology, static_cast<double>(count_cores(processors)));
   }
 
  private:
@@ -139,60 +151,64 @@ class CpuDevice final : public Device {
     for (const PatternKernel& p : kStreams) {
       if (base_.*p.member != nullptr) out.push_back({.pattern = p.pattern, .dtype = DType::Fp64});
     }
-    for (const FormatKernel& u : kUpdates) {
-      if (update_kernel(u.dtype).kernel != nullptr) {
-        out.push_back({.pattern = Pattern::Update, .dtype = u.dtype});
-      }
+    for (const FormatKernels& u : kUpdates) {
+      const Selected selected = update_kernels(u.dtype);
+      if (selected.kernels == nullptr) continue;
+      out.push_back({.pattern = Pattern::Update,
+                     .dtype = u.dtype,
+                     .least_flops = least_flops(*selected.kernels).value()});
     }
     out.push_back({.pattern = Pattern::Chase, .dtype = DType::Int64});
     out.push_back({.pattern = Pattern::Launch, .dtype = DType::Int64});
     return out;
   }
 
-  [[nodiscard]] Selected update_kernel(DType dtype) const {
-    for (const FormatKernel& u : kUpdates) {
+  /// The base table's kernels; the extensions' where it has none, and first for INT8.
+  [[nodiscard]] Selected update_kernels(DType dtype) const {
+    std::vector<const KernelTable*> tables = extensions_;
+    tables.insert(dtype == DType::Int8 ? tables.end() : tables.begin(), &base_);
+    for (const FormatKernels& u : kUpdates) {
       if (u.dtype != dtype) continue;
-      if (base_.*u.member != nullptr && dtype != DType::Int8) return {base_.*u.member, &base_};
-      for (const KernelTable* table : extensions_) {
-        if (table->*u.member != nullptr) return {table->*u.member, table};
+      for (const KernelTable* table : tables) {
+        if (least_flops(table->*u.member)) return {&(table->*u.member), table};
       }
-      if (base_.*u.member != nullptr) return {base_.*u.member, &base_};
     }
     return {};
   }
 
-  [[nodiscard]] Selected select(const Case& what) const {
-    if (what.pattern == Pattern::Launch) return {&nothing, &base_};
-    if (what.pattern == Pattern::Update) return update_kernel(what.dtype);
-    for (const PatternKernel& p : kStreams) {
-      if (p.pattern == what.pattern && what.dtype == DType::Fp64) return {base_.*p.member, &base_};
+  /// Chooses kernel_; gives the bytes that its arrays are multiples of, nothing without a kernel.
+  [[nodiscard]] std::optional<std::int64_t> select(const Case& what) {
+    kernel_ = nullptr;
+    const KernelTable* table = &base_;
+    if (what.pattern == Pattern::Update) {
+      const Selected selected = update_kernels(what.dtype);
+      if (selected.kernels == nullptr) return std::nullopt;
+      kernel_ = kernel_for(*selected.kernels, what.flops_per_element);
+      table = selected.table;
     }
-    return {};
+    for (const PatternKernel& p : kStreams) {
+      if (p.pattern == what.pattern && what.dtype == DType::Fp64) kernel_ = base_.*p.member;
+    }
+    if (kernel_ == nullptr) return std::nullopt;
+    return table->granule;
   }
 
   Result<PassWork> do_prepare(const Case& what) override {
     what_ = what;
     if (what.pattern == Pattern::Chase) return prepare_chase(what);
-    const Selected selected = select(what);
-    if (selected.kernel == nullptr) {
+    if (what.pattern == Pattern::Launch) return PassWork{.bytes = {}, .flops = {}, .steps = 1};
+    const std::optional<std::int64_t> granule = select(what);
+    if (!granule) {
       return unsupported("cpu:" + description_.name,
                          "no kernel for " + characterize::describe(what));
     }
-    if (what.pattern == Pattern::Update && what.flops_per_element != 1 &&
-        (what.flops_per_element < 2 ||
-         !std::has_single_bit(static_cast<std::uint64_t>(what.flops_per_element)))) {
-      return bad_input("", "the update kernel does a power of two of FLOPs per element");
-    }
-    kernel_ = selected.kernel;
     const std::int64_t arrays = arrays_of(what.pattern);
-    const std::int64_t granule = selected.table->granule;
     const auto share = static_cast<std::int64_t>(what.working_set.base()) /
                        static_cast<std::int64_t>(pool_.size()) / arrays;
-    const std::int64_t bytes =
-        what.pattern == Pattern::Launch ? 0 : std::max(share / granule * granule, granule);
+    const std::int64_t bytes = std::max(share / *granule * *granule, *granule);
     ROOFTILE_CHECK(place_arrays(arrays, bytes, what));
-    chunk_ = std::min(bytes, chunk_bytes(what) / granule * granule);
-    chunks_ = chunk_ > 0 ? bytes / chunk_ : 1;
+    chunk_ = std::min(bytes, chunk_bytes(what) / *granule * *granule);
+    chunks_ = bytes / chunk_;
     next_chunk_ = 0;
     const auto total = static_cast<double>(chunk_ * static_cast<std::int64_t>(pool_.size()));
     const double elements = total / size_of(what.dtype).base();
@@ -201,7 +217,7 @@ class CpuDevice final : public Device {
     const auto flops = static_cast<double>(is_triad ? 2 : what.flops_per_element);
     return PassWork{.bytes = Bytes::from_base(total * accesses),
                     .flops = Flops::from_base(elements * flops),
-                    .steps = what.pattern == Pattern::Launch ? 1 : 0};
+                    .steps = 0};
   }
 
   /// A pass over a large set is cut into chunks that are timed one by one, round and round: every
@@ -230,7 +246,7 @@ class CpuDevice final : public Device {
                             .c = data + (arrays > 2 ? 2 * distance : 0),
                             .bytes = bytes,
                             .passes = 0,
-                            .flops = what.flops_per_element};
+                            .blocks = blocks_for(what.flops_per_element)};
     });
     return {};
   }
@@ -289,12 +305,9 @@ class CpuDevice final : public Device {
   }
 
   std::optional<Hertz> do_observe_clock() override {
-    constexpr std::int64_t kSteps = 1 << 20;  // about 0.3 ms
-    Seconds best = Seconds::from_base(1e9);
-    for (int i = 0; i < 12; ++i) {
-      best = min(best, pool_.run([](std::size_t) { dependent_adds(kSteps); }));
-    }
-    return Cycles::from_base(static_cast<double>(kSteps)) / best;
+    std::vector<Hertz> clocks(pool_.size());
+    pool_.run([&](std::size_t worker) { clocks[worker] = observe_core_clock(); });
+    return *std::max_element(clocks.begin(), clocks.end());
   }
 
   void describe(const Topology& topology, const std::vector<Processor>& processors) {
@@ -311,22 +324,31 @@ class CpuDevice final : public Device {
     if (description_.caches.empty()) {
       description_.notes.emplace_back("the system does not tell its caches");
     }
-    // Two FMA ports on all x86-64 cores with FMA (mul and add ports without it); four on the
-    // widest Arm cores. A rate above ports x lanes x 2 FLOP per cycle would be a mistake of ours.
-#if defined(__aarch64__)
-    constexpr double kPorts = 4;
-#else
-    constexpr double kPorts = 2;
-#endif
-    for (const FormatKernel& u : kUpdates) {
-      const Selected selected = update_kernel(u.dtype);
-      if (selected.kernel == nullptr) continue;
-      const double lanes = selected.table->vector_bytes / size_of(u.dtype).base();
-      // Without a dot product in one instruction INT8 takes two on the multiplying ports.
-      const bool two_steps = u.dtype == DType::Int8 && selected.table == &base_;
-      const double operations = two_steps ? 1.0 : 2.0;  // per lane, port and cycle
-      description_.flop_limit[{.dtype = u.dtype}] =
-          FlopsPerCycle::from_base(kPorts * lanes * operations * static_cast<double>(units));
+  }
+
+  /// The units of the cores: of this microarchitecture where it is known, else of the widest.
+  void state_limits(const Topology& topology, double cores) {
+    const ProcessorId id = this_processor(topology.model);
+    UnitLimits& limits = description_.limits;
+    limits.load = most_loaded_per_cycle(base_.vector_bytes) * cores;
+    limits.store = most_stored_per_cycle(base_.vector_bytes) * cores;
+    for (const FormatKernels& u : kUpdates) {
+      const Selected selected = update_kernels(u.dtype);
+      if (selected.kernels == nullptr) continue;
+      const int bytes = selected.table->vector_bytes;
+      const auto links = links_per_cycle(id, selected.kernels->link, bytes);
+      const double flops_per_link = 2.0 * bytes / size_of(u.dtype).base();
+      limits.flops[{.dtype = u.dtype}] = {
+          .value = FlopsPerCycle::from_base(links.value_or(most_links_per_cycle()) *
+                                            flops_per_link * cores),
+          .exact = links.has_value()};
+    }
+    description_.max_clock = topology.max_clock;
+    if (const auto core = core_name(id)) {
+      description_.notes.push_back(fmt::format("limits are those of {} cores", *core));
+    } else {
+      description_.notes.emplace_back(
+          "the units of these cores are not known: limits are those of the widest cores there are");
     }
   }
 
@@ -351,22 +373,10 @@ std::vector<std::string> available_isas() {
   return out;
 }
 
-Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
-  const std::vector<const KernelTable*> tables = base_tables();
-  if (tables.empty()) {
-    return unsupported("cpu", "there are no kernels for this processor architecture",
-                       "x86-64 and AArch64 are supported");
-  }
-  const KernelTable* base = tables.front();
-  if (!options.isa.empty()) {
-    const auto found = std::find_if(tables.begin(), tables.end(),
-                                    [&](const KernelTable* t) { return options.isa == t->isa; });
-    if (found == tables.end()) {
-      return usage_error("no instruction set \"" + printable(options.isa) + "\" on this processor",
-                         fmt::format("one of {}", fmt::join(available_isas(), ", ")));
-    }
-    base = *found;
-  }
+namespace {
+
+Result<std::unique_ptr<Device>> make_with(const CpuOptions& options,
+                                          std::vector<const KernelTable*> tables) {
   if (options.threads && *options.threads < 1) return usage_error("--threads must be at least 1");
   const Topology topology = load_topology();
   std::vector<Processor> processors = choose_processors(topology, std::nullopt);
@@ -390,7 +400,35 @@ Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
       cache.instances = std::max<std::int64_t>(cache.instances / options.parts, 1);
     }
   }
-  return std::make_unique<CpuDevice>(topology, processors, std::move(caches), *base);
+  return std::make_unique<CpuDevice>(topology, processors, std::move(caches), std::move(tables));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options) {
+  const std::vector<const KernelTable*> bases = base_tables();
+  if (bases.empty()) {
+    return unsupported("cpu", "there are no kernels for this processor architecture",
+                       "x86-64 and AArch64 are supported");
+  }
+  const KernelTable* base = bases.front();
+  if (!options.isa.empty()) {
+    const auto found = std::find_if(bases.begin(), bases.end(),
+                                    [&](const KernelTable* t) { return options.isa == t->isa; });
+    if (found == bases.end()) {
+      return usage_error("no instruction set \"" + printable(options.isa) + "\" on this processor",
+                         fmt::format("one of {}", fmt::join(available_isas(), ", ")));
+    }
+    base = *found;
+  }
+  std::vector<const KernelTable*> tables = extension_tables(*base);
+  tables.insert(tables.begin(), base);
+  return make_with(options, std::move(tables));
+}
+
+Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options,
+                                                const KernelTable& kernels) {
+  return make_with(options, {&kernels});
 }
 
 }  // namespace rooftile::characterize::cpu

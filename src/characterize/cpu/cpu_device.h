@@ -23,9 +23,14 @@ struct CpuOptions {
   std::int64_t part = 0, parts = 1;
 };
 
+struct KernelTable;
+
 /// Names of the base instruction sets this build has and this processor can run, best first.
 std::vector<std::string> available_isas();
 
 Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options);
+/// With the kernels of this table alone, whatever options.isa says; tests hand in broken ones.
+Result<std::unique_ptr<Device>> make_cpu_device(const CpuOptions& options,
+                                                const KernelTable& kernels);
 
 }  // namespace rooftile::characterize::cpu

@@ -8,6 +8,30 @@
 
 namespace rooftile::characterize::cpu {
 
+namespace {
+constexpr std::int64_t kFlopsOfABlock = 16;  // 8 multiply-adds
+}  // namespace
+
+Kernel kernel_for(const UpdateKernels& kernels, std::int64_t flops) {
+  switch (flops) {
+    case 1: return kernels.add;
+    case 2: return kernels.one;
+    case 4: return kernels.two;
+    case 8: return kernels.four;
+    default: return blocks_for(flops) > 0 ? kernels.eights : nullptr;
+  }
+}
+
+std::int64_t blocks_for(std::int64_t flops) {
+  return flops > 0 && flops % kFlopsOfABlock == 0 ? flops / kFlopsOfABlock : 0;
+}
+
+std::optional<std::int64_t> least_flops(const UpdateKernels& kernels) {
+  if (kernels.add != nullptr) return 1;
+  if (kernels.one != nullptr) return 2;
+  return std::nullopt;
+}
+
 #if defined(__x86_64__)
 
 std::vector<const KernelTable*> base_tables() {

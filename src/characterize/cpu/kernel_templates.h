@@ -132,62 +132,80 @@ void triad(const KernelArguments& k) {
   }
 }
 
-/// kChains values, `Links` dependent multiply-adds on each.
-template <typename Ops, int Links>
-inline void chain(typename Ops::V (&x)[kChains], typename Ops::V c1, typename Ops::V c2) {
-#pragma GCC unroll 8
-  for (int link = 0; link < Links; ++link) {
-#pragma GCC unroll 12
-    for (int u = 0; u < kChains; ++u) x[u] = Ops::fma(x[u], c1, c2);
-  }
-}
-
-/// One pass with `Links` multiply-adds per element (0: one addition), or `blocks` times 8 of them.
-template <typename Ops, int Links>
-inline void update_pass(const KernelArguments& k, long long blocks, typename Ops::V c1,
-                        typename Ops::V c2) {
+/// What happens to kChains elements between their load and their store: one addition each,
+template <typename Ops>
+struct Add {
   using V = typename Ops::V;
-  const long long n = k.bytes / static_cast<long long>(sizeof(V));
-  V* a = static_cast<V*>(k.a);
-  for (const V* end = a + n; a != end; a += kChains) {
-    V x[kChains];
+  static V constant() { return Ops::zero(); }
+  static void apply(V (&x)[kChains], const KernelArguments&, V zero, V) {
 #pragma GCC unroll 12
-    for (int u = 0; u < kChains; ++u) x[u] = a[u];
-    if constexpr (Links == 0) {
-#pragma GCC unroll 12
-      for (int u = 0; u < kChains; ++u) x[u] = Ops::add(x[u], c1);
-    } else if constexpr (Links == 8) {
-      for (long long block = 0; block < blocks; ++block) chain<Ops, 8>(x, c1, c2);
-    } else {
-      chain<Ops, Links>(x, c1, c2);
-    }
-#pragma GCC unroll 12
-    for (int u = 0; u < kChains; ++u) a[u] = x[u];
+    for (int u = 0; u < kChains; ++u) x[u] = Ops::add(x[u], zero);
   }
-  end_of_pass();
-}
+};
+
+/// or `Links` dependent multiply-adds on each,
+template <typename Ops, int Links>
+struct Chain {
+  static_assert(Links > 0, "a chain without links does nothing");
+  using V = typename Ops::V;
+  static V constant() { return Ops::half(); }
+  static void apply(V (&x)[kChains], const KernelArguments&, V c1, V c2) {
+#pragma GCC unroll 8
+    for (int link = 0; link < Links; ++link) {
+#pragma GCC unroll 12
+      for (int u = 0; u < kChains; ++u) x[u] = Ops::fma(x[u], c1, c2);
+    }
+  }
+};
+
+/// or as many times eight of them as the arguments say.
+template <typename Ops>
+struct Eights {
+  using V = typename Ops::V;
+  static V constant() { return Ops::half(); }
+  static void apply(V (&x)[kChains], const KernelArguments& k, V c1, V c2) {
+    for (long long block = 0; block < k.blocks; ++block) Chain<Ops, 8>::apply(x, k, c1, c2);
+  }
+};
 
 /// ERT's kernel with values at the fixed point x * 0.5 + 0.5 = x of x = 1 (integers: x + 0 * 0), so
 /// that nothing overflows or becomes denormal however often it runs.
-template <typename Ops>
+template <typename Ops, typename Work>
 void update(const KernelArguments& k) {
   using V = typename Ops::V;
-  const V zero = hide(Ops::zero());
-  const V c1 = hide(Ops::half()), c2 = hide(Ops::half());
-  const long long links = k.flops / 2;
+  const V c1 = hide(Work::constant()), c2 = hide(Work::constant());
+  const long long n = k.bytes / static_cast<long long>(sizeof(V));
   for (long long pass = 0; pass < k.passes; ++pass) {
-    if (k.flops == 1) {
-      if constexpr (Ops::kHasAdd) update_pass<Ops, 0>(k, 0, zero, zero);
-    } else if (links == 1) {
-      update_pass<Ops, 1>(k, 0, c1, c2);
-    } else if (links == 2) {
-      update_pass<Ops, 2>(k, 0, c1, c2);
-    } else if (links == 4) {
-      update_pass<Ops, 4>(k, 0, c1, c2);
-    } else {
-      update_pass<Ops, 8>(k, links / 8, c1, c2);
+    V* a = static_cast<V*>(k.a);
+    for (const V* end = a + n; a != end; a += kChains) {
+      V x[kChains];
+#pragma GCC unroll 12
+      for (int u = 0; u < kChains; ++u) x[u] = a[u];
+      Work::apply(x, k, c1, c2);
+#pragma GCC unroll 12
+      for (int u = 0; u < kChains; ++u) a[u] = x[u];
     }
+    end_of_pass();
   }
+}
+
+template <typename Ops>
+constexpr Kernel add_kernel() {
+  if constexpr (requires(typename Ops::V v) { Ops::add(v, v); }) {
+    return update<Ops, Add<Ops>>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <typename Ops>
+constexpr UpdateKernels update_kernels() {
+  return {.link = Ops::kLink,
+          .add = add_kernel<Ops>(),
+          .one = update<Ops, Chain<Ops, 1>>,
+          .two = update<Ops, Chain<Ops, 2>>,
+          .four = update<Ops, Chain<Ops, 4>>,
+          .eights = update<Ops, Eights<Ops>>};
 }
 
 template <typename Ops>
@@ -203,12 +221,11 @@ constexpr KernelTable streaming_table(const char* isa) {
           .copy_nt = copy<Ops, true>,
           .triad = triad<Ops, false>,
           .triad_nt = triad<Ops, true>,
-          .update_fp64 = update<Ops>,
-          .update_fp32 = nullptr,
-          .update_fp16 = nullptr,
-          .update_bf16 = nullptr,
-          .update_int8 = nullptr,
-          .has_add_bf16 = false};
+          .update_fp64 = update_kernels<Ops>(),
+          .update_fp32 = {},
+          .update_fp16 = {},
+          .update_bf16 = {},
+          .update_int8 = {}};
 }
 
 /// A table with nothing but one update kernel, for the extensions of an instruction set.

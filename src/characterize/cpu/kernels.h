@@ -16,10 +16,30 @@ struct KernelArguments {
   void* c;
   long long bytes;
   long long passes;
-  long long flops;  ///< per element: 1, or an even number; update only
+  long long blocks;  ///< UpdateKernels::eights only
 };
 
 using Kernel = void (*)(const KernelArguments&);
+
+/// What one link of a chain of multiply-adds is made of; how many of them a core can do per cycle
+/// is in microarchitecture.h.
+enum class Link : unsigned char {
+  MulThenAdd,  ///< two instructions, FP32 and FP64
+  Fma,         ///< FP32 and FP64
+  FmaFp16,
+  DotBf16,     ///< 2 products per 32-bit lane
+  DotInt8,     ///< 4 products per 32-bit lane
+  MaddThenAdd  ///< INT8 without a dot product: two multiplying instructions and an addition
+};
+
+/// ERT's kernel in one number format, one function per intensity. What the instruction set cannot
+/// do is null, so there is no function that would do less than its name says.
+struct UpdateKernels {
+  Link link;
+  Kernel add;             ///< 1 FLOP per element
+  Kernel one, two, four;  ///< so many multiply-adds per element
+  Kernel eights;          ///< 8 x KernelArguments::blocks multiply-adds
+};
 
 /// Absent kernels are null.
 struct KernelTable {
@@ -27,8 +47,7 @@ struct KernelTable {
   int vector_bytes;
   int granule;  ///< bytes one step of the longest unrolled loop touches
   Kernel load, store, store_nt, copy, copy_nt, triad, triad_nt;  ///< in FP64
-  Kernel update_fp64, update_fp32, update_fp16, update_bf16, update_int8;
-  bool has_add_bf16;  ///< 1 FLOP per element can be asked of update_bf16
+  UpdateKernels update_fp64, update_fp32, update_fp16, update_bf16, update_int8;
 };
 
 #if defined(__x86_64__)
@@ -50,7 +69,5 @@ const KernelTable& neon_bf16_kernels();
 void* const* chase(void* const* start, long long steps);
 /// `steps` dependent integer additions, one cycle each on every processor in question.
 void dependent_adds(long long steps);
-/// An empty pass: what calling a kernel costs.
-void nothing(const KernelArguments&);
 
 }  // namespace rooftile::characterize::cpu

@@ -9,7 +9,7 @@ namespace {
 
 struct Fp64 {
   using V = __m256d;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::Fma;
   static V zero() { return _mm256_setzero_pd(); }
   static V one() { return _mm256_set1_pd(1.0); }
   static V half() { return _mm256_set1_pd(0.5); }
@@ -21,7 +21,7 @@ struct Fp64 {
 
 struct Fp32 {
   using V = __m256;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::Fma;
   static V zero() { return _mm256_setzero_ps(); }
   static V half() { return _mm256_set1_ps(0.5F); }
   static V add(V a, V b) { return _mm256_add_ps(a, b); }
@@ -32,7 +32,7 @@ struct Fp32 {
 /// 32 multiply-adds. `c1` is 0, so the sums do not grow.
 struct Int8 {
   using V = __m256i;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::MaddThenAdd;
   static V zero() { return _mm256_setzero_si256(); }
   static V half() { return _mm256_setzero_si256(); }
   static V add(V a, V b) { return _mm256_add_epi8(a, b); }
@@ -43,8 +43,8 @@ struct Int8 {
 
 constexpr KernelTable make() {
   KernelTable table = streaming_table<Fp64>("avx2+fma");
-  table.update_fp32 = update<Fp32>;
-  table.update_int8 = update<Int8>;
+  table.update_fp32 = update_kernels<Fp32>();
+  table.update_int8 = update_kernels<Int8>();
   return table;
 }
 constexpr KernelTable kTable = make();

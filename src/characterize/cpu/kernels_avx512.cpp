@@ -9,7 +9,7 @@ namespace {
 
 struct Fp64 {
   using V = __m512d;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::Fma;
   static V zero() { return _mm512_setzero_pd(); }
   static V one() { return _mm512_set1_pd(1.0); }
   static V half() { return _mm512_set1_pd(0.5); }
@@ -21,7 +21,7 @@ struct Fp64 {
 
 struct Fp32 {
   using V = __m512;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::Fma;
   static V zero() { return _mm512_setzero_ps(); }
   static V half() { return _mm512_set1_ps(0.5F); }
   static V add(V a, V b) { return _mm512_add_ps(a, b); }
@@ -30,7 +30,7 @@ struct Fp32 {
 
 constexpr KernelTable make() {
   KernelTable table = streaming_table<Fp64>("avx512f");
-  table.update_fp32 = update<Fp32>;
+  table.update_fp32 = update_kernels<Fp32>();
   return table;
 }
 constexpr KernelTable kTable = make();

@@ -10,7 +10,7 @@ namespace {
 /// vdpbf16ps: 2 multiply-adds of BF16 per 32-bit lane; there is no BF16 addition.
 struct Ops {
   using V = __m512;
-  static constexpr bool kHasAdd = false;
+  static constexpr Link kLink = Link::DotBf16;
   static V zero() { return _mm512_setzero_ps(); }
   static V half() { return _mm512_setzero_ps(); }
   static V fma(V x, V c1, V c2) {
@@ -21,7 +21,7 @@ struct Ops {
 
 constexpr KernelTable make() {
   KernelTable table = extension_table<Ops>("avx512_bf16");
-  table.update_bf16 = update<Ops>;
+  table.update_bf16 = update_kernels<Ops>();
   return table;
 }
 constexpr KernelTable kTable = make();

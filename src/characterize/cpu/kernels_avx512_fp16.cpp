@@ -9,7 +9,7 @@ namespace {
 
 struct Ops {
   using V = __m512h;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::FmaFp16;
   static V zero() { return _mm512_setzero_ph(); }
   static V half() { return _mm512_set1_ph(static_cast<_Float16>(0.5F)); }
   static V add(V a, V b) { return _mm512_add_ph(a, b); }
@@ -18,7 +18,7 @@ struct Ops {
 
 constexpr KernelTable make() {
   KernelTable table = extension_table<Ops>("avx512_fp16");
-  table.update_fp16 = update<Ops>;
+  table.update_fp16 = update_kernels<Ops>();
   return table;
 }
 constexpr KernelTable kTable = make();

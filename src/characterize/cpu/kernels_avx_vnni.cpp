@@ -10,7 +10,7 @@ namespace {
 /// vpdpbusd: 4 multiply-adds of 8-bit integers per 32-bit lane.
 struct Ops {
   using V = __m256i;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::DotInt8;
   static V zero() { return _mm256_setzero_si256(); }
   static V half() { return _mm256_setzero_si256(); }
   static V add(V a, V b) { return _mm256_add_epi8(a, b); }
@@ -19,7 +19,7 @@ struct Ops {
 
 constexpr KernelTable make() {
   KernelTable table = extension_table<Ops>("avx_vnni");
-  table.update_int8 = update<Ops>;
+  table.update_int8 = update_kernels<Ops>();
   return table;
 }
 constexpr KernelTable kTable = make();

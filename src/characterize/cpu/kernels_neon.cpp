@@ -9,7 +9,7 @@ namespace {
 
 struct Fp64 {
   using V = float64x2_t;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::Fma;
   static V zero() { return vdupq_n_f64(0.0); }
   static V one() { return vdupq_n_f64(1.0); }
   static V half() { return vdupq_n_f64(0.5); }
@@ -22,7 +22,7 @@ struct Fp64 {
 
 struct Fp32 {
   using V = float32x4_t;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::Fma;
   static V zero() { return vdupq_n_f32(0.0F); }
   static V half() { return vdupq_n_f32(0.5F); }
   static V add(V a, V b) { return vaddq_f32(a, b); }
@@ -31,7 +31,7 @@ struct Fp32 {
 
 constexpr KernelTable make() {
   KernelTable table = streaming_table<Fp64>("neon");
-  table.update_fp32 = update<Fp32>;
+  table.update_fp32 = update_kernels<Fp32>();
   // Nothing would differ from the ordinary stores (see Fp64::stream).
   table.store_nt = nullptr;
   table.copy_nt = nullptr;

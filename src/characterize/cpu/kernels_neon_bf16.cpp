@@ -10,7 +10,7 @@ namespace {
 /// bfdot: 2 multiply-adds of BF16 per 32-bit lane; there is no BF16 addition.
 struct Ops {
   using V = float32x4_t;
-  static constexpr bool kHasAdd = false;
+  static constexpr Link kLink = Link::DotBf16;
   static V zero() { return vdupq_n_f32(0); }
   static V half() { return vdupq_n_f32(0); }
   static V fma(V x, V c1, V c2) {
@@ -20,7 +20,7 @@ struct Ops {
 
 constexpr KernelTable make() {
   KernelTable table = extension_table<Ops>("neon+bf16");
-  table.update_bf16 = update<Ops>;
+  table.update_bf16 = update_kernels<Ops>();
   return table;
 }
 constexpr KernelTable kTable = make();

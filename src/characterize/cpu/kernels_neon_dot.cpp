@@ -10,7 +10,7 @@ namespace {
 /// sdot: 4 multiply-adds of 8-bit integers per 32-bit lane.
 struct Ops {
   using V = int8x16_t;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::DotInt8;
   static V zero() { return vdupq_n_s8(0); }
   static V half() { return vdupq_n_s8(0); }
   static V add(V a, V b) { return vaddq_s8(a, b); }
@@ -21,7 +21,7 @@ struct Ops {
 
 constexpr KernelTable make() {
   KernelTable table = extension_table<Ops>("neon+dotprod");
-  table.update_int8 = update<Ops>;
+  table.update_int8 = update_kernels<Ops>();
   return table;
 }
 constexpr KernelTable kTable = make();

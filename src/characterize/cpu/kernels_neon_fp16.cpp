@@ -9,7 +9,7 @@ namespace {
 
 struct Ops {
   using V = float16x8_t;
-  static constexpr bool kHasAdd = true;
+  static constexpr Link kLink = Link::FmaFp16;
   static V zero() { return vdupq_n_f16(0); }
   static V half() { return vdupq_n_f16(static_cast<float16_t>(0.5F)); }
   static V add(V a, V b) { return vaddq_f16(a, b); }
@@ -18,7 +18,7 @@ struct Ops {
 
 constexpr KernelTable make() {
   KernelTable table = extension_table<Ops>("neon+fp16");
-  table.update_fp16 = update<Ops>;
+  table.update_fp16 = update_kernels<Ops>();
   return table;
 }
 constexpr KernelTable kTable = make();

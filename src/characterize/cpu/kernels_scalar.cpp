@@ -35,8 +35,4 @@ void dependent_adds(long long steps) {
   }
 }
 
-void nothing(const KernelArguments& arguments) {
-  for (long long pass = 0; pass < arguments.passes; ++pass) asm volatile("");
-}
-
 }  // namespace rooftile::characterize::cpu

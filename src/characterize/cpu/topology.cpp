@@ -65,6 +65,20 @@ std::optional<Bytes> total_memory(const std::string& root) {
   return Bytes::from_base(static_cast<double>(*kib) * 1024.0);
 }
 
+/// The highest clock of the processors, boost included; in kHz in the files.
+std::optional<Hertz> highest_clock(const std::string& root,
+                                   const std::vector<Processor>& processors) {
+  std::optional<Hertz> highest;
+  for (const Processor& p : processors) {
+    const auto khz = read_number(root + "sys/devices/system/cpu/cpu" + std::to_string(p.index) +
+                                 "/cpufreq/cpuinfo_max_freq");
+    if (!khz || *khz <= 0) continue;
+    const Hertz clock = Hertz::from_base(static_cast<double>(*khz) * 1e3);
+    highest = max(highest.value_or(clock), clock);
+  }
+  return highest;
+}
+
 /// The processors this process is allowed on, or all of them where that cannot be asked.
 std::optional<std::set<std::int64_t>> allowed_processors() {
   cpu_set_t set;
@@ -150,7 +164,8 @@ std::optional<Topology> load_from_hwloc() {
   const std::unique_ptr<hwloc_topology, HwlocDeleter> topology(raw);
   if (hwloc_topology_load(raw) != 0) return std::nullopt;
   const auto allowed = allowed_processors();
-  Topology out{.model = processor_model("/"), .processors = {}, .caches = {}, .memory = {}};
+  Topology out{
+      .model = processor_model("/"), .processors = {}, .caches = {}, .memory = {}, .max_clock = {}};
   hwloc_obj_t pu = nullptr;
   while ((pu = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_PU, pu)) != nullptr) {
     const auto index = static_cast<std::int64_t>(pu->os_index);
@@ -176,6 +191,7 @@ std::optional<Topology> load_from_hwloc() {
     }
   }
   out.memory = total_memory("/");
+  out.max_clock = highest_clock("/", out.processors);
   if (out.processors.empty()) return std::nullopt;
   std::sort(out.processors.begin(), out.processors.end(),
             [](const Processor& a, const Processor& b) { return a.index < b.index; });
@@ -202,7 +218,11 @@ std::optional<std::vector<std::int64_t>> parse_cpu_list(std::string_view text) {
 }
 
 Topology load_topology_from_sysfs(const std::string& root) {
-  Topology out{.model = processor_model(root), .processors = {}, .caches = {}, .memory = {}};
+  Topology out{.model = processor_model(root),
+               .processors = {},
+               .caches = {},
+               .memory = {},
+               .max_clock = {}};
   const std::string base = root + "sys/devices/system/cpu/";
   const auto online = parse_cpu_list(read_trimmed(base + "online").value_or("0"));
   const auto allowed = root == "/" ? allowed_processors() : std::nullopt;
@@ -222,6 +242,7 @@ Topology load_topology_from_sysfs(const std::string& root) {
   }
   sort_caches(out.caches);
   out.memory = total_memory(root);
+  out.max_clock = highest_clock(root, out.processors);
   return out;
 }
 

@@ -38,6 +38,7 @@ struct Topology {
   std::vector<Processor> processors;  ///< those this process may use, ascending index
   std::vector<Cache> caches;          ///< data and unified ones, level by level
   std::optional<Bytes> memory;
+  std::optional<Hertz> max_clock;  ///< highest of the processors, as the system states it
   bool operator==(const Topology&) const = default;
 };
 

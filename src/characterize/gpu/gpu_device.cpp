@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "characterize/gpu/image.h"
+#include "core/text.h"
+#include "hardware/arch_table.h"
 
 namespace rooftile::characterize::gpu {
 
@@ -55,13 +57,27 @@ constexpr std::array kKernels{
     KernelName{Pattern::Shared, DType::Fp32, Pipe::Vector, "shared_load"},
     KernelName{Pattern::Chase, DType::Int32, Pipe::Vector, "chase"},
     KernelName{Pattern::Launch, DType::Int32, Pipe::Vector, "empty"},
-    KernelName{Pattern::Mma, DType::Fp64, Pipe::Tensor, "mma_fp64"},
-    KernelName{Pattern::Mma, DType::Fp32, Pipe::Tensor, "mma_fp32"},
-    KernelName{Pattern::Mma, DType::Tf32, Pipe::Tensor, "mma_tf32"},
-    KernelName{Pattern::Mma, DType::Fp16, Pipe::Tensor, "mma_fp16"},
-    KernelName{Pattern::Mma, DType::Bf16, Pipe::Tensor, "mma_bf16"},
-    KernelName{Pattern::Mma, DType::Int8, Pipe::Tensor, "mma_int8"},
-    KernelName{Pattern::Mma, DType::Fp8E4m3, Pipe::Tensor, "mma_fp8_e4m3"}};
+    KernelName{Pattern::Mma, DType::Fp64, Pipe::Tensor, "mma_fp64_m8n8k4"},
+    KernelName{Pattern::Mma, DType::Fp64, Pipe::Tensor, "mma_fp64_m16n16k4"},
+    KernelName{Pattern::Mma, DType::Fp32, Pipe::Tensor, "mma_fp32_m32n32k2"},
+    KernelName{Pattern::Mma, DType::Tf32, Pipe::Tensor, "mma_tf32_m16n8k8"},
+    KernelName{Pattern::Mma, DType::Fp16, Pipe::Tensor, "mma_fp16_m16n8k16"},
+    KernelName{Pattern::Mma, DType::Fp16, Pipe::Tensor, "mma_fp16_m16n8k8"},
+    KernelName{Pattern::Mma, DType::Fp16, Pipe::Tensor, "mma_fp16_m32n32k8"},
+    KernelName{Pattern::Mma, DType::Bf16, Pipe::Tensor, "mma_bf16_m16n8k16"},
+    KernelName{Pattern::Mma, DType::Bf16, Pipe::Tensor, "mma_bf16_m32n32k8"},
+    KernelName{Pattern::Mma, DType::Int8, Pipe::Tensor, "mma_int8_m16n8k32"},
+    KernelName{Pattern::Mma, DType::Int8, Pipe::Tensor, "mma_int8_m8n8k16"},
+    KernelName{Pattern::Mma, DType::Int8, Pipe::Tensor, "mma_int8_m32n32k16"},
+    KernelName{Pattern::Mma, DType::Int8, Pipe::Tensor, "mma_int8_m32n32k8"},
+    KernelName{Pattern::Mma, DType::Fp8E4m3, Pipe::Tensor, "mma_fp8_e4m3_m16n8k32"},
+    KernelName{Pattern::Mma, DType::Fp8E4m3, Pipe::Tensor, "mma_fp8_e4m3_m32n32k16"}};
+
+/// Bytes that a multiprocessor moves per clock, in either direction: 128 on NVIDIA (one line), 256
+/// at most on AMD (the local data share of CDNA 4; L1: 64 to 128).
+double widest_path(const std::string& vendor) {
+  return vendor == "cuda" ? 128.0 : 256.0;
+}
 
 /// What one launch of a prepared case looks like; passes and links follow.
 struct Shape {
@@ -94,12 +110,12 @@ class GpuDevice final : public Device {
     }
     for (const KernelName& k : kKernels) {
       Handle function = nullptr;
-      const bool exists = has_instructions(k) && api_.find_function(&function, module, k.name) == 0;
-      if (exists) functions_[k.name] = function;
+      if (api_.find_function(&function, module, k.name) == 0) functions_[k.name] = function;
     }
     for (const char* name : {"l1_load", "observe_clock"}) {
       ROOFTILE_CHECK(done(api_.find_function(&functions_[name], module, name), name));
     }
+    state_limits();
     ROOFTILE_CHECK(done(api_.create_event(&begin_, 0), "making an event"));
     return done(api_.create_event(&end_, 0), "making an event");
   }
@@ -110,11 +126,40 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::vector<Capability> do_capabilities() const override {
     std::vector<Capability> out;
     for (const KernelName& k : kKernels) {
-      if (functions_.contains(k.name)) {
-        out.push_back({.pattern = k.pattern, .dtype = k.dtype, .pipe = k.pipe});
-      }
+      const Capability c{.pattern = k.pattern, .dtype = k.dtype, .pipe = k.pipe};
+      const bool is_new = std::find(out.begin(), out.end(), c) == out.end();
+      if (is_new && functions_.contains(k.name)) out.push_back(c);
     }
     return out;
+  }
+
+  /// The first kernel of the table that the image has; null: none.
+  [[nodiscard]] const KernelName* find_kernel(const Case& what) const {
+    const auto* const found =
+        std::find_if(kKernels.begin(), kKernels.end(), [&](const KernelName& k) {
+          return k.pattern == what.pattern && k.dtype == what.dtype && k.pipe == what.pipe &&
+                 functions_.contains(k.name);
+        });
+    return found == kKernels.end() ? nullptr : found;
+  }
+
+  /// FLOP per clock from the table of architectures; of AMD's the driver tells only the family.
+  void state_limits() {
+    UnitLimits& limits = description_.limits;
+    const auto units = static_cast<double>(description_.units);
+    limits.load = limits.store = limits.shared =
+        BytesPerCycle::from_base(widest_path(api_.vendor) * units);
+    for (const Capability& c : do_capabilities()) {
+      if (c.pattern != Pattern::Update && c.pattern != Pattern::Mma) continue;
+      const hardware::RateKey key{.dtype = c.dtype, .pipe = c.pipe};
+      const auto known = hardware::arch_flop_per_clock(description_.isa, key);
+      // Floating-point products with FP32 accumulators run at half the rate on GeForce parts.
+      const bool may_be_half = c.pipe == Pipe::Tensor && c.dtype != DType::Int8 &&
+                               description_.name.find("GeForce") != std::string::npos;
+      limits.flops[key] = {.value = FlopsPerCycle::from_base(
+                               known.value_or(hardware::widest_flop_per_clock(key)) * units),
+                           .exact = known.has_value() && !may_be_half};
+    }
   }
 
   [[nodiscard]] std::string where() const {
@@ -123,13 +168,6 @@ class GpuDevice final : public Device {
   [[nodiscard]] Status done(int code, const char* what) const {
     if (code == 0) return {};
     return unsupported(where(), fmt::format("{} failed with driver error {}", what, code));
-  }
-
-  [[nodiscard]] bool has_instructions(const KernelName& k) const {
-    if (k.pattern == Pattern::Mma)
-      return mma_flops(api_.vendor, major_, minor_, k.dtype).has_value();
-    if (k.dtype == DType::Bf16) return api_.vendor == "cuda" && major_ >= 8;
-    return true;
   }
 
   Result<int> attribute(int number) const {
@@ -168,7 +206,7 @@ class GpuDevice final : public Device {
       description_.caches.push_back(
           {.name = "L2", .capacity = Bytes::from_base(l2), .instances = 1, .line = {}});
     }
-    if (clock > 0) description_.nominal_clock = Hertz::from_base(clock * 1e3);
+    if (clock > 0) description_.max_clock = Hertz::from_base(clock * 1e3);
     std::size_t memory = 0;
     if (api_.total_memory(&memory, index_) == 0) {
       description_.memory = Bytes::from_base(static_cast<double>(memory));
@@ -184,10 +222,8 @@ class GpuDevice final : public Device {
   }
 
   Result<PassWork> do_prepare(const Case& what) override {
-    const auto kernel = std::find_if(kKernels.begin(), kKernels.end(), [&](const KernelName& k) {
-      return k.pattern == what.pattern && k.dtype == what.dtype && k.pipe == what.pipe;
-    });
-    if (kernel == kKernels.end() || !functions_.contains(kernel->name)) {
+    const KernelName* kernel = find_kernel(what);
+    if (kernel == nullptr) {
       return unsupported(where(), "no kernel for " + characterize::describe(what));
     }
     what_ = what;
@@ -196,7 +232,7 @@ class GpuDevice final : public Device {
               .threads = kThreads,
               .n = 0,
               .links = 0};
-    if (what.pattern == Pattern::Mma) return prepare_mma();
+    if (what.pattern == Pattern::Mma) return prepare_mma(product_flops(kernel->name).value());
     if (what.pattern == Pattern::Chase) return prepare_chase();
     if (what.pattern == Pattern::Launch) {
       shape_.grid = shape_.threads = 1;
@@ -254,11 +290,10 @@ class GpuDevice final : public Device {
     return PassWork{.bytes = Bytes::from_base(bytes), .flops = {}, .steps = 0};
   }
 
-  Result<PassWork> prepare_mma() {
+  Result<PassWork> prepare_mma(double each) {
     ROOFTILE_CHECK(allocate(2, 256));
     const std::int64_t products = api_.vendor == "hip" ? 4 : 8;
     const std::int64_t warps = shape_.grid * shape_.threads / warp_;
-    const double each = *mma_flops(api_.vendor, major_, minor_, what_.dtype);
     return PassWork{.bytes = {},
                     .flops = Flops::from_base(each * static_cast<double>(products * warps)),
                     .steps = 0};
@@ -391,32 +426,17 @@ class GpuDevice final : public Device {
 
 }  // namespace
 
-// 2 m n k of the shapes in mma_kernels.inc.
-std::optional<double> mma_flops(const std::string& vendor, int major, int minor, DType dtype) {
-  if (vendor == "hip") {
-    // gfx906, gfx908 and gfx90a all call themselves 9.0: the image of a chip without an instruction
-    // just has no such kernel. gfx942 is 9.4.
-    const bool cdna3 = major == 9 && minor >= 4;
-    if (major != 9) return std::nullopt;
-    if (dtype == DType::Fp16 || dtype == DType::Bf16) return 2.0 * 32 * 32 * 8;
-    if (dtype == DType::Fp32) return 2.0 * 32 * 32 * 2;
-    if (dtype == DType::Fp64) return 2.0 * 16 * 16 * 4;
-    if (dtype == DType::Int8) return 2.0 * 32 * 32 * (cdna3 ? 16 : 8);
-    if (dtype == DType::Fp8E4m3 && cdna3) return 2.0 * 32 * 32 * 16;
-    return std::nullopt;
-  }
-  const bool ampere = major >= 8;
-  const bool turing = major == 7 && minor == 5;
-  const bool fp8 = major > 8 || (major == 8 && minor == 9);
-  if (dtype == DType::Fp16 && ampere) return 2.0 * 16 * 8 * 16;
-  if (dtype == DType::Fp16 && turing) return 2.0 * 16 * 8 * 8;
-  if (dtype == DType::Bf16 && ampere) return 2.0 * 16 * 8 * 16;
-  if (dtype == DType::Tf32 && ampere) return 2.0 * 16 * 8 * 8;
-  if (dtype == DType::Int8 && ampere) return 2.0 * 16 * 8 * 32;
-  if (dtype == DType::Int8 && turing) return 2.0 * 8 * 8 * 16;
-  if (dtype == DType::Fp8E4m3 && fp8) return 2.0 * 16 * 8 * 32;
-  if (dtype == DType::Fp64 && ampere) return 2.0 * 8 * 8 * 4;
-  return std::nullopt;
+std::optional<double> product_flops(std::string_view kernel) {
+  const std::size_t at = kernel.rfind("_m");
+  if (!kernel.starts_with("mma_") || at == std::string_view::npos) return std::nullopt;
+  const std::string_view shape = kernel.substr(at + 2);  // "16n8k16"
+  const std::size_t n = shape.find('n'), k = shape.find('k');
+  if (n == std::string_view::npos || k == std::string_view::npos || k < n) return std::nullopt;
+  const auto rows = parse_int(shape.substr(0, n));
+  const auto columns = parse_int(shape.substr(n + 1, k - n - 1));
+  const auto depth = parse_int(shape.substr(k + 1));
+  if (!rows || !columns || !depth) return std::nullopt;
+  return 2.0 * static_cast<double>(*rows * *columns * *depth);
 }
 
 Result<std::unique_ptr<Device>> make_gpu_device(const GpuApi& api, std::string_view image,

@@ -15,14 +15,16 @@ __device__ void sink(void* out, float value, unsigned links) {
   if (links == 0x7fffffffU) *static_cast<float*>(out) = value;
 }
 
+/// Nothing is known about memory any more: a pass loads what the pass before has loaded.
+__device__ void new_pass() {
+  asm volatile("" : : : "memory");
+}
+
 template <Vector16 (*Load)(const Vector16*)>
 __device__ float sum_slice(const Vector16* a, unsigned begin, unsigned end, unsigned step) {
   float s = 0;
 #pragma unroll 4
-  for (unsigned i = begin; i < end; i += step) {
-    const Vector16 v = Load(a + i);
-    s += v.x;
-  }
+  for (unsigned i = begin; i < end; i += step) s += fold(Load(a + i));
   return s;
 }
 
@@ -65,6 +67,7 @@ __global__ void l1_load(const Vector16* a, void* b, void*, unsigned n, unsigned 
   const Vector16* own = a + block_index() * slice;
   float s = 0;
   for (unsigned pass = 0; pass < passes; ++pass) {
+    new_pass();
     s += sum_slice<load_l1>(own, thread_index(), slice, block_size());
   }
   sink(b, s, links);
@@ -76,6 +79,7 @@ __global__ void stream_load(const Vector16* a, void* b, void*, unsigned n, unsig
   const unsigned step = grid_size() * block_size();
   float s = 0;
   for (unsigned pass = 0; pass < passes; ++pass) {
+    new_pass();
     s += sum_slice<load_l2>(a, block_index() * block_size() + thread_index(), n, step);
   }
   sink(b, s, links);
@@ -129,7 +133,7 @@ __global__ void update_fp16(Half2* a, void*, void*, unsigned n, unsigned passes,
   update<Half2, fma_fp16>(a, n, passes, links, half2_of(0x3800), half2_of(0x3c00), half2_of(0));
 }
 
-#if ROOFTILE_CUDA
+#if ROOFTILE_CUDA && __CUDA_ARCH__ >= 800
 __global__ void update_bf16(Half2* a, void*, void*, unsigned n, unsigned passes, unsigned links) {
   update<Half2, fma_bf16>(a, n, passes, links, half2_of(0x3f00), half2_of(0x3f80), half2_of(0));
 }
@@ -143,9 +147,10 @@ __global__ void shared_load(const Vector16* a, void* b, void*, unsigned, unsigne
   block_barrier();
   float s = 0;
   for (unsigned pass = 0; pass < passes; ++pass) {
+    new_pass();
 #pragma unroll 8
     for (unsigned i = 0; i < 1024; i += 128) {
-      s += load_shared(data + ((thread_index() + i) & 1023U)).x;
+      s += fold(load_shared(data + ((thread_index() + i) & 1023U)));
     }
   }
   sink(b, s, links);
@@ -156,7 +161,7 @@ __global__ void chase(const unsigned* a, unsigned* b, void*, unsigned, unsigned 
   unsigned p = b[0];
   for (unsigned pass = 0; pass < passes; ++pass) {
 #pragma unroll 8
-    for (unsigned i = 0; i < 4096; ++i) p = a[p];
+    for (unsigned i = 0; i < 4096; ++i) p = a[per_thread(p)];
   }
   b[0] = p;
 }

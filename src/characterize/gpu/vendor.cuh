@@ -65,6 +65,13 @@ __device__ inline Vector16 load_shared(const Vector16* p) {
                : "r"(static_cast<unsigned>(__cvta_generic_to_shared(p))));
   return v;
 }
+__device__ inline unsigned per_thread(unsigned value) {
+  return value;
+}
+/// The loads above are volatile and load all four words: one addition is enough.
+__device__ inline float fold(const Vector16& v) {
+  return v.x;
+}
 __device__ inline unsigned long long clock_cycles() {
   unsigned long long t;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(t));
@@ -90,15 +97,13 @@ __device__ inline Half2 fma_fp16(Half2 a, Half2 b, Half2 c) {
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
-__device__ inline Half2 fma_bf16(Half2 a, Half2 b, Half2 c) {
 #if __CUDA_ARCH__ >= 800
+__device__ inline Half2 fma_bf16(Half2 a, Half2 b, Half2 c) {
   Half2 d;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
-#else
-  return a ^ b ^ c;  // never launched on these architectures
-#endif
 }
+#endif
 
 #else  // HIP
 
@@ -124,18 +129,28 @@ __device__ inline void block_barrier() {
   __builtin_amdgcn_s_barrier();
 }
 
+// Ordinary loads: volatile ones go past L1 and, through a generic pointer, past the local data
+// share. What is loaded must be used (fold), and new_pass() makes the next pass load it again.
+using Float4 = float __attribute__((ext_vector_type(4)));
 __device__ inline Vector16 load_l1(const Vector16* p) {
-  const volatile float* q = &p->x;
-  return {q[0], q[1], q[2], q[3]};
+  return *p;
 }
 __device__ inline Vector16 load_l2(const Vector16* p) {
   // Non-temporal loads do not stay in the vector L1 cache.
-  return {__builtin_nontemporal_load(&p->x), __builtin_nontemporal_load(&p->y),
-          __builtin_nontemporal_load(&p->z), __builtin_nontemporal_load(&p->w)};
+  const Float4 v = __builtin_nontemporal_load(reinterpret_cast<const Float4*>(p));
+  return {v.x, v.y, v.z, v.w};
 }
 __device__ inline Vector16 load_shared(const Vector16* p) {
-  const volatile float* q = &p->x;
-  return {q[0], q[1], q[2], q[3]};
+  return *p;
+}
+/// A uniform address would be loaded through the scalar cache.
+__device__ inline unsigned per_thread(unsigned value) {
+  asm volatile("" : "+v"(value));
+  return value;
+}
+/// All four words count: the compiler would not load the others.
+__device__ inline float fold(const Vector16& v) {
+  return (v.x + v.y) + (v.z + v.w);
 }
 __device__ inline unsigned long long clock_cycles() {
   return __builtin_readcyclecounter();

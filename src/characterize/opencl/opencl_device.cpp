@@ -12,10 +12,13 @@
 #include <utility>
 
 #include "characterize/child_probe.h"
+#include "characterize/cpu/clock.h"
+#include "characterize/cpu/microarchitecture.h"
 #include "characterize/cpu/topology.h"
 #include "characterize/opencl/kernels.h"
 #include "characterize/opencl/opencl_api.h"
 #include "core/text.h"
+#include "hardware/arch_table.h"
 
 namespace rooftile::characterize::opencl {
 
@@ -127,6 +130,7 @@ class OpenClDevice final : public Device {
     if (programs_.empty()) {
       return unsupported("opencl:" + description_.name, "no kernel compiles on this device");
     }
+    state_limits();
     return {};
   }
 
@@ -156,7 +160,7 @@ class OpenClDevice final : public Device {
     const auto units = number_fact<std::uint32_t>(api_, device_, kDeviceMaxComputeUnits);
     description_.units = std::max<std::int64_t>(units, 1);
     const auto clock = number_fact<std::uint32_t>(api_, device_, kDeviceMaxClockFrequency);
-    if (clock > 0) description_.nominal_clock = Hertz::from_base(clock * 1e6);
+    if (clock > 0) description_.max_clock = Hertz::from_base(clock * 1e6);
     const auto memory = number_fact<std::uint64_t>(api_, device_, kDeviceGlobalMemSize);
     if (memory > 0) description_.memory = Bytes::from_base(static_cast<double>(memory));
     largest_buffer_ = number_fact<std::uint64_t>(api_, device_, kDeviceMaxMemAllocSize);
@@ -183,6 +187,27 @@ class OpenClDevice final : public Device {
                               .capacity = Bytes::from_base(static_cast<double>(cache)),
                               .instances = 1,
                               .line = std::nullopt}};
+    }
+  }
+
+  /// OpenCL tells neither the architecture nor what a compute unit is: the widest of all count.
+  void state_limits() {
+    // Units of some vendors are made of several multiprocessors.
+    constexpr double kMultiprocessors = 4;
+    constexpr double kWidestPath = 256;  // bytes per clock of a multiprocessor (gpu_device.cpp)
+    constexpr int kWidestVector = 64;
+    const auto units = static_cast<double>(description_.units);
+    UnitLimits& limits = description_.limits;
+    limits.load = is_cpu_ ? cpu::most_loaded_per_cycle(kWidestVector) * units
+                          : BytesPerCycle::from_base(kMultiprocessors * kWidestPath * units);
+    limits.store = is_cpu_ ? cpu::most_stored_per_cycle(kWidestVector) * units : limits.load;
+    for (const auto& [dtype, program] : programs_) {
+      const double lanes = kWidestVector / size_of(dtype).base();
+      const double flops =
+          is_cpu_ ? 2.0 * cpu::most_links_per_cycle() * lanes
+                  : kMultiprocessors * hardware::widest_flop_per_clock({.dtype = dtype});
+      limits.flops[{.dtype = dtype}] = {.value = FlopsPerCycle::from_base(flops * units),
+                                        .exact = false};
     }
   }
 
@@ -358,7 +383,11 @@ class OpenClDevice final : public Device {
     return code == 0 ? Status{} : failed("clEnqueueNDRangeKernel", code);
   }
 
-  std::optional<Hertz> do_observe_clock() override { return std::nullopt; }
+  /// OpenCL has no counter of cycles, but a processor can be asked without it.
+  std::optional<Hertz> do_observe_clock() override {
+    if (!is_cpu_) return std::nullopt;
+    return cpu::observe_core_clock();
+  }
 
   void release_buffers() {
     for (const Handle buffer : buffers_) api_.clReleaseMemObject(buffer);

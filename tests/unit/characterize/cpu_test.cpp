@@ -2,9 +2,13 @@
 // The host processor: topology, environment, and a real measurement that takes a second.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <filesystem>
 
+#include "characterize/characterize.h"
 #include "characterize/cpu/cpu_device.h"
+#include "characterize/cpu/dispatch.h"
 #include "characterize/cpu/topology.h"
 #include "characterize/environment.h"
 #include "characterize/sweep.h"
@@ -34,6 +38,7 @@ class SysfsTest : public ::testing::Test {
       const int core = p % 4;  // the second threads are 4 to 7, as on most x86 machines
       const std::string cpu = "sys/devices/system/cpu/cpu" + std::to_string(p) + "/";
       const std::string siblings = std::to_string(core) + "," + std::to_string(core + 4);
+      put(cpu + "cpufreq/cpuinfo_max_freq", p == 5 ? "3700000" : "3500000");
       put(cpu + "topology/physical_package_id", std::to_string(core / 2));
       put(cpu + "topology/thread_siblings_list", siblings);
       put_cache(cpu + "cache/index0/", "1", "Data", "32K", siblings);
@@ -57,6 +62,7 @@ TEST_F(SysfsTest, ReadsSocketsCoresAndCaches) {
   const Topology t = load_topology_from_sysfs(root_.file(""));
   EXPECT_EQ(t.model, "Test CPU");
   EXPECT_EQ(t.memory, 1_MiB);
+  EXPECT_EQ(t.max_clock, 3700_MHz);  // the highest of them
   ASSERT_EQ(t.processors.size(), 8u);
   EXPECT_EQ(t.processors[6], (Processor{.index = 6, .core = 2, .package = 1, .node = 1}));
   EXPECT_EQ(t.caches.size(), 6u);  // 4 data caches, 2 shared ones
@@ -107,6 +113,17 @@ TEST(Environment, WarnsWhenTheClockMoves) {
   EXPECT_TRUE(clock_warning({3000_MHz, 2500_MHz}).has_value());
 }
 
+Plan short_plan(const Device& device, const PlanOptions& options) {
+  auto plan = make_plan(device.description(), device.capabilities(), options);
+  EXPECT_TRUE(plan.has_value());
+  plan->warm_up = Seconds{};
+  plan->second_look = Seconds{};
+  plan->target_run = Seconds::from_base(5e-5);
+  plan->stopping.min_repetitions = 4;
+  plan->stopping.max_repetitions = 8;
+  return *plan;
+}
+
 /// Measures a handful of cases in about a second with each instruction set.
 TEST(CpuDevice, MeasuresThisMachineWithinPhysicalLimits) {
   for (const std::string& isa : available_isas()) {
@@ -117,28 +134,102 @@ TEST(CpuDevice, MeasuresThisMachineWithinPhysicalLimits) {
     // Other processes only ever make it look slower: no lower limit holds on a shared machine.
     EXPECT_GT(clock->base(), 0);
     EXPECT_LT(clock->base(), 8e9);
-    auto plan = make_plan(
-        (*device)->description(), (*device)->capabilities(),
+    const Plan plan = short_plan(
+        **device,
         {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = 256_KiB});
-    ASSERT_TRUE(plan.has_value());
-    plan->warm_up = Seconds{};
-    plan->second_look = Seconds{};
-    plan->target_run = Seconds::from_base(5e-5);
-    plan->stopping.min_repetitions = 4;
-    plan->stopping.max_repetitions = 8;
-    const auto result = run_sweep(**device, *plan, {});
+    const auto result = run_sweep(**device, plan, {});
     ASSERT_TRUE(result.has_value()) << to_string(result.error());
-    const auto& limits = (*device)->description().flop_limit;
+    // Every kernel does what it is counted for, on every processor.
+    EXPECT_EQ(result->samples.size(), plan.cases.size());
+    for (const std::string& w : describe_omissions(result->omissions)) ADD_FAILURE() << w;
+    const auto& limits = (*device)->description().limits.flops;
     for (const Sample& s : result->samples) {
       EXPECT_GT(s.time.fast.base(), 0);
-      const auto limit = limits.find({.dtype = s.what.dtype});
-      if (s.what.pattern == Pattern::Update && limit != limits.end()) {
+      if (s.what.pattern == Pattern::Update) {
         // No clock is that high, so nothing that runs can be faster.
-        EXPECT_LT(flop_rate(s), limit->second * Hertz::from_base(6e9)) << describe(s.what);
+        EXPECT_LT(flop_rate(s), limits.at({.dtype = s.what.dtype}).value * Hertz::from_base(6e9))
+            << describe(s.what);
       }
       if (is_streaming(s.what.pattern)) {
         EXPECT_GT(bandwidth(s).base(), 0) << describe(s.what);
       }
+    }
+  }
+}
+
+/// A kernel that returns at once.
+void do_nothing(const KernelArguments&) {
+}
+
+TEST(CpuDevice, AnEmptyKernelIsFoundOut) {
+  constexpr UpdateKernels kEmpty{.link = Link::Fma,
+                                 .add = &do_nothing,
+                                 .one = &do_nothing,
+                                 .two = &do_nothing,
+                                 .four = &do_nothing,
+                                 .eights = &do_nothing};
+  KernelTable table{};
+  table.isa = "empty";
+  table.vector_bytes = 64;
+  table.granule = 64 * 24;
+  table.load = table.copy = &do_nothing;
+  table.update_bf16 = kEmpty;
+  auto device = make_cpu_device({.threads = 1, .isa = {}}, table);
+  ASSERT_TRUE(device.has_value()) << to_string(device.error());
+  CharacterizeOptions options;
+  options.plan = {.effort = Effort::Quick,
+                  .dtypes = {},
+                  .patterns = {Pattern::Load, Pattern::Copy, Pattern::Update},
+                  .max_working_set = 64_KiB};
+  const auto result = characterize(**device, options);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::BadInput);
+}
+
+TEST(CpuKernels, FormatsWithoutAnAdditionStartAtTwoFlops) {
+  UpdateKernels kernels{.link = Link::DotBf16,
+                        .add = nullptr,
+                        .one = &do_nothing,
+                        .two = &do_nothing,
+                        .four = &do_nothing,
+                        .eights = &do_nothing};
+  EXPECT_EQ(least_flops(kernels), 2);
+  EXPECT_EQ(kernel_for(kernels, 1), nullptr);
+  EXPECT_NE(kernel_for(kernels, 2), nullptr);
+  EXPECT_FALSE(least_flops({}).has_value());
+  for (const std::int64_t flops : {0, -16, 3, 6, 12, 17, 24}) {
+    EXPECT_EQ(kernel_for(kernels, flops), nullptr) << flops;
+  }
+  for (const std::int64_t flops : {16, 32, 48, 1024}) {
+    EXPECT_EQ(blocks_for(flops), flops / 16);
+    EXPECT_NE(kernel_for(kernels, flops), nullptr) << flops;
+  }
+}
+
+/// From x = 0, n multiply-adds x * 0.5 + 0.5 give 1 - 2^-n: the kernels do as many as they say.
+template <typename T>
+void expect_links(const KernelTable& table, const UpdateKernels& kernels, std::int64_t flops) {
+  alignas(64) std::array<T, 64 * 24 / sizeof(T)> data{};
+  const Kernel kernel = kernel_for(kernels, flops);
+  ASSERT_NE(kernel, nullptr);
+  kernel({.a = data.data(),
+          .b = data.data(),
+          .c = data.data(),
+          .bytes = table.granule,
+          .passes = 1,
+          .blocks = blocks_for(flops)});
+  const std::size_t used = static_cast<std::size_t>(table.granule) / sizeof(T);
+  for (std::size_t i = 0; i < used; ++i) {
+    ASSERT_EQ(data[i], T(1) - static_cast<T>(std::exp2(-static_cast<double>(flops / 2))))
+        << table.isa << ", " << flops << " FLOP";
+  }
+}
+
+TEST(CpuKernels, DoAsManyLinksAsTheySay) {
+  for (const KernelTable* table : base_tables()) {
+    for (const std::int64_t flops : {2, 4, 8, 16, 32}) {
+      expect_links<double>(*table, table->update_fp64, flops);
+      expect_links<float>(*table, table->update_fp32, flops);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <random>
 #include <utility>
@@ -31,7 +32,15 @@ class FakeDevice final : public Device {
     description_.units = 2;
     description_.workers = 2;
     description_.memory = Bytes::from_base(1e9);
-    description_.flop_limit[{.dtype = DType::Fp64}] = FlopsPerCycle::from_base(32);
+    const auto limit = [this](DType dtype, double flops, bool exact) {
+      description_.limits.flops[{.dtype = dtype}] = {.value = FlopsPerCycle::from_base(flops),
+                                                     .exact = exact};
+    };
+    limit(DType::Fp64, 32, true);
+    limit(DType::Fp32, 64, false);
+    limit(DType::Bf16, 128, false);
+    description_.limits.load = BytesPerCycle::from_base(256);
+    description_.limits.store = BytesPerCycle::from_base(128);
   }
 
   DeviceDescription description_;
@@ -41,6 +50,8 @@ class FakeDevice final : public Device {
   double noise = 0.0;            ///< mean of the exponential slow-down, as a fraction
   std::int64_t prepared = 0;     ///< how many cases were prepared
   std::int64_t fail_after = -1;  ///< prepare fails after so many cases; negative: never
+  /// Cases whose kernel returns at once, although its work is counted; called once per preparation.
+  std::function<bool(const Case&)> does_nothing;
 
  private:
   [[nodiscard]] const DeviceDescription& do_description() const override { return description_; }
@@ -48,12 +59,16 @@ class FakeDevice final : public Device {
     return {{.pattern = Pattern::Load, .dtype = DType::Fp64},
             {.pattern = Pattern::Update, .dtype = DType::Fp64},
             {.pattern = Pattern::Update, .dtype = DType::Fp32},
+            {.pattern = Pattern::Update, .dtype = DType::Bf16, .least_flops = 2},
             {.pattern = Pattern::Launch, .dtype = DType::Int64}};
   }
   Result<PassWork> do_prepare(const Case& what) override {
     if (fail_after >= 0 && prepared >= fail_after) return bad_input("fake", "broken");
+    if (what.dtype == DType::Bf16 && what.flops_per_element < 2)
+      return bad_input("fake", "no kernel");
     ++prepared;
     what_ = what;
+    empty_ = does_nothing && does_nothing(what);
     const double elements = what.working_set.base() / size_of(what.dtype).base();
     work_ = {.bytes = what.working_set * static_cast<double>(accesses_per_element(what.pattern)),
              .flops = Flops::from_base(elements * static_cast<double>(what.flops_per_element)),
@@ -61,6 +76,7 @@ class FakeDevice final : public Device {
     return work_;
   }
   Result<Seconds> do_run(std::int64_t passes) override {
+    if (empty_) return Seconds::from_base(1e-9);
     const auto level = std::find_if(levels.begin(), levels.end(), [&](const FakeLevel& l) {
       return what_.working_set <= l.capacity;
     });
@@ -73,6 +89,7 @@ class FakeDevice final : public Device {
 
   Case what_;
   PassWork work_;
+  bool empty_ = false;
   std::mt19937 random_{3};
 };
 

@@ -2,6 +2,7 @@
 // The GPU back ends without a GPU: the host side against a fake driver, and the generated PTX.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -14,8 +15,9 @@
 namespace rooftile::characterize::gpu {
 namespace {
 
-/// A GPU of 4 multiprocessors, compute capability 8.9, that takes 1 us plus what its memory allows.
-/// The driver interface has no user data, so its state is here.
+/// A GPU of 4 multiprocessors at 2 GHz, compute capability 8.9, that takes 1 us plus what its
+/// memory (64 bytes per clock) and its units (half of their peak) need. The driver interface has no
+/// user data, so its state is here.
 struct FakeGpu {
   std::map<DevicePointer, std::size_t> memory;
   std::map<std::string, int> launches;
@@ -23,6 +25,8 @@ struct FakeGpu {
   double microseconds = 0, begin = 0, end = 0;
   std::uint32_t grid = 0, threads = 0, n = 0, passes = 0, links = 0;
   bool refuse_module = false;
+  bool does_nothing = false;      ///< kernels return at once
+  std::set<std::string> missing;  ///< kernels that the image does not have
   int major = 8, minor = 9;
 } fake;
 
@@ -52,6 +56,7 @@ GpuApi fake_api() {
     return *module = &fake, fake.refuse_module ? 200 : 0;
   };
   api.find_function = [](Handle* function, Handle, const char* name) {
+    if (fake.missing.contains(name)) return 500;
     *function = const_cast<std::string*>(&*fake.names.insert(name).first);
     return 0;
   };
@@ -80,7 +85,12 @@ GpuApi fake_api() {
     fake.n = *static_cast<std::uint32_t*>(arguments[3]);
     fake.passes = *static_cast<std::uint32_t*>(arguments[4]);
     fake.links = *static_cast<std::uint32_t*>(arguments[5]);
-    fake.microseconds += 1.0 + 0.5 * fake.passes;
+    if (fake.does_nothing) return 0;
+    const std::string& name = *static_cast<std::string*>(function);
+    double cycles = std::max(fake.n * 16.0 * 3 / 64, fake.n * 2.0 * fake.links / (4 * 2));
+    if (const auto flops = product_flops(name)) cycles = 8.0 * grid * threads / 32 * *flops / 2048;
+    if (name == "shared_load") cycles = grid * threads * 16.0 * 8 / 256;
+    fake.microseconds += 1.0 + std::max(cycles, 100.0) / 2000 * fake.passes;
     return 0;
   };
   api.create_event = [](Handle* event, unsigned) {
@@ -129,14 +139,50 @@ TEST_F(GpuTest, OffersTheFormatsOfTheArchitecture) {
     return false;
   };
   EXPECT_TRUE(has(*open(), Pattern::Mma, DType::Fp8E4m3));
-  fake.minor = 0;  // A100 has no FP8
+  fake.missing = {"mma_fp8_e4m3_m16n8k32", "mma_fp8_e4m3_m32n32k16", "update_bf16"};
   EXPECT_FALSE(has(*open(), Pattern::Mma, DType::Fp8E4m3));
-  EXPECT_TRUE(has(*open(), Pattern::Mma, DType::Tf32));
-  fake.major = 7;
-  fake.minor = 5;  // Turing has neither TF32 nor BF16
-  EXPECT_FALSE(has(*open(), Pattern::Mma, DType::Tf32));
   EXPECT_FALSE(has(*open(), Pattern::Update, DType::Bf16));
-  EXPECT_TRUE(has(*open(), Pattern::Mma, DType::Int8));
+  EXPECT_TRUE(has(*open(), Pattern::Mma, DType::Tf32));
+}
+
+TEST_F(GpuTest, CountsTheProductThatTheImageHas) {
+  fake.missing = {"mma_fp16_m16n8k16"};  // as built for Turing
+  const auto device = open();
+  const auto mma = device->prepare({.pattern = Pattern::Mma,
+                                    .dtype = DType::Fp16,
+                                    .pipe = hardware::Pipe::Tensor,
+                                    .working_set = {},
+                                    .flops_per_element = 0});
+  ASSERT_TRUE(mma.has_value());
+  EXPECT_DOUBLE_EQ(mma->flops.base(), 24.0 * 8 * 8 * 2048);  // m16n8k8
+}
+
+TEST_F(GpuTest, StatesALimitOfEveryFormat) {
+  const auto device = open();
+  const UnitLimits& limits = device->description().limits;
+  for (const Capability& c : device->capabilities()) {
+    if (c.pattern != Pattern::Update && c.pattern != Pattern::Mma) continue;
+    EXPECT_TRUE(limits.flops.contains({.dtype = c.dtype, .pipe = c.pipe})) << name_of(c.dtype);
+  }
+  // 4 SMs of compute capability 8.9: 128 lanes x 2 FLOP; no table has BF16 vectors.
+  EXPECT_EQ(limits.flops.at({.dtype = DType::Fp32}),
+            (FlopLimit{.value = FlopsPerCycle::from_base(4 * 256), .exact = true}));
+  EXPECT_EQ(limits.flops.at({.dtype = DType::Bf16}),
+            (FlopLimit{.value = FlopsPerCycle::from_base(4 * 1024), .exact = false}));
+  EXPECT_DOUBLE_EQ(limits.load.base(), 4 * 128);
+}
+
+TEST_F(GpuTest, KernelsThatDoNothingAreAnError) {
+  fake.does_nothing = true;
+  const auto device = open();
+  const auto result = characterize(*device, {.plan = {.effort = Effort::Quick,
+                                                      .dtypes = {DType::Fp32, DType::Fp16},
+                                                      .patterns = {},
+                                                      .dense_update = false,
+                                                      .max_working_set = 1_MiB},
+                                             .sweep = {}});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::BadInput);
 }
 
 TEST_F(GpuTest, MeasuresL1WithItsOwnKernel) {
@@ -229,15 +275,14 @@ TEST_F(GpuTest, SaysWhatIsMissing) {
             "the driver does not accept the kernels");
 }
 
-TEST(GpuKernels, ProductsOfAmdCountByGeneration) {
-  // MFMA shapes of tests/hip/check_kernels.py, 2 m n k
-  EXPECT_EQ(mma_flops("hip", 9, 0, DType::Int8), 2.0 * 32 * 32 * 8);
-  EXPECT_EQ(mma_flops("hip", 9, 4, DType::Int8), 2.0 * 32 * 32 * 16);
-  EXPECT_EQ(mma_flops("hip", 9, 0, DType::Fp64), 2.0 * 16 * 16 * 4);
-  EXPECT_EQ(mma_flops("hip", 9, 4, DType::Fp8E4m3), 2.0 * 32 * 32 * 16);
-  EXPECT_FALSE(mma_flops("hip", 9, 0, DType::Fp8E4m3));
-  EXPECT_FALSE(mma_flops("hip", 10, 3, DType::Fp16)) << "RDNA has no MFMA";
-  EXPECT_FALSE(mma_flops("cuda", 9, 0, DType::Fp32)) << "TF32 is not FP32";
+TEST(GpuKernels, TheNameStatesTheProduct) {
+  EXPECT_EQ(product_flops("mma_fp16_m16n8k16"), 2.0 * 16 * 8 * 16);
+  EXPECT_EQ(product_flops("mma_fp8_e4m3_m32n32k16"), 2.0 * 32 * 32 * 16);
+  EXPECT_EQ(product_flops("mma_fp64_m16n16k4"), 2.0 * 16 * 16 * 4);
+  for (const char* bad :
+       {"update_fp32", "mma_fp16", "mma_fp16_m16n8", "mma_fp16_mxnyk8", "mma_m"}) {
+    EXPECT_FALSE(product_flops(bad)) << bad;
+  }
 }
 
 /// The text of one kernel in the PTX.
@@ -267,12 +312,12 @@ TEST(GpuKernels, ContainTheInstructionsTheyMeasure) {
       {"update_fp32", "fma.rn.f32"},
       {"update_fp16", "fma.rn.f16x2"},
       {"update_bf16", "fma.rn.bf16x2"},
-      {"mma_fp16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
-      {"mma_bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"},
-      {"mma_tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"},
-      {"mma_int8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
-      {"mma_fp8_e4m3", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
-      {"mma_fp64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"}};
+      {"mma_fp16_m16n8k16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
+      {"mma_bf16_m16n8k16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"},
+      {"mma_tf32_m16n8k8", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"},
+      {"mma_int8_m16n8k32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
+      {"mma_fp8_e4m3_m16n8k32", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
+      {"mma_fp64_m8n8k4", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"}};
   for (const auto& [kernel, instruction] : wanted) {
     EXPECT_GE(count(ptx_of(kernel), instruction), 4u) << kernel;
   }
@@ -283,8 +328,8 @@ TEST(GpuKernels, MeasureNothingElse) {
   EXPECT_EQ(count(ptx_of("l1_load"), "ld.global.cg"), 0u);
   EXPECT_EQ(count(ptx_of("stream_load"), "ld.global.ca"), 0u);
   // The products run on registers: two loads before the loop and no store inside of it.
-  EXPECT_LE(count(ptx_of("mma_fp16"), "ld.global"), 2u);
-  EXPECT_LE(count(ptx_of("mma_fp16"), "st.global"), 1u);
+  EXPECT_LE(count(ptx_of("mma_fp16_m16n8k16"), "ld.global"), 2u);
+  EXPECT_LE(count(ptx_of("mma_fp16_m16n8k16"), "st.global"), 1u);
   EXPECT_EQ(ptx_of("update_fp32").find(".local"), std::string_view::npos);
 }
 

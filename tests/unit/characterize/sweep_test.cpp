@@ -225,18 +225,119 @@ TEST_F(SweepTest, CharacterizesTheFakeMachine) {
   EXPECT_NE(text.find("100.0 %"), std::string::npos) << text;  // 96 GFLOP/s of 32 x 3 GHz
 }
 
-TEST_F(SweepTest, WarnsAboutARateAboveThePhysicalLimit) {
+bool mentions(const std::vector<std::string>& warnings, const std::string& text) {
+  return std::any_of(warnings.begin(), warnings.end(),
+                     [&](const std::string& w) { return w.find(text) != std::string::npos; });
+}
+
+CharacterizeOptions quick_options() {
+  CharacterizeOptions options;
+  options.plan.effort = Effort::Quick;
+  return options;
+}
+
+TEST_F(SweepTest, LeavesOutARateAboveThePhysicalLimit) {
   FakeDevice device;
   device.peak = FlopsPerSecond::from_base(200e9);  // the limit is 32 FLOP per cycle at 3 GHz: 96e9
-  const auto result = characterize(
-      device,
-      {.plan = {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = {}},
-       .sweep = {}});
-  ASSERT_TRUE(result.has_value());
-  const auto& warnings = result->own.warnings;
-  EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(), [](const std::string& w) {
-    return w.find("above the 96.0 GFLOP/s") != std::string::npos;
-  }));
+  const auto result = characterize(device, quick_options());
+  ASSERT_TRUE(result.has_value()) << to_string(result.error());
+  // Low intensities are bound by bandwidth and stay: 400 GB/s x 1 FLOP per 16 B, and so on.
+  const auto ceilings = to_ceilings(result->own, "test");
+  EXPECT_LE(ceilings.rate.at({.dtype = DType::Fp64}).value.base(), 96e9 * 1.1);
+  for (const Sample& s : result->own.samples) {
+    if (s.what.dtype != DType::Fp64) continue;
+    EXPECT_LE(flop_rate(s).base(), 96e9 * 1.1);
+  }
+  // The margin of the observed clock is 10 %.
+  EXPECT_TRUE(mentions(result->own.warnings, "200 GFLOP/s, above the 106 GFLOP/s that 2 units"));
+  EXPECT_TRUE(mentions(ceilings.notes, "is left out: measured twice"));
+}
+
+TEST_F(SweepTest, AKernelThatDoesNothingIsAnErrorWithoutAnyFile) {
+  FakeDevice device;
+  device.does_nothing = [](const Case&) { return true; };
+  CharacterizeOptions options = quick_options();
+  options.sweep.checkpoint = checkpoint_;
+  const auto result = characterize(device, options);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::BadInput);
+  EXPECT_EQ(result.error().where, "fake:fake machine");
+  EXPECT_NE(result.error().message.find("no measurement can be true"), std::string::npos)
+      << result.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(SweepTest, OverheadAloneIsNothingThatRemains) {
+  FakeDevice device;
+  device.does_nothing = [](const Case& what) { return what.pattern != Pattern::Launch; };
+  EXPECT_FALSE(characterize(device, quick_options()).has_value());
+}
+
+TEST_F(SweepTest, OneFormatThatDoesNothingIsLeftOutWithAWarning) {
+  FakeDevice device;
+  device.does_nothing = [](const Case& what) { return what.dtype == DType::Bf16; };
+  const auto result = characterize(device, quick_options());
+  ASSERT_TRUE(result.has_value()) << to_string(result.error());
+  EXPECT_FALSE(result->own.rates.contains({.dtype = DType::Bf16}));
+  EXPECT_TRUE(result->own.rates.contains({.dtype = DType::Fp32}));
+  EXPECT_TRUE(mentions(result->own.warnings, "update bf16, 32 KiB, 2 FLOP is left out"));
+  for (const Sample& s : result->own.samples) EXPECT_NE(s.what.dtype, DType::Bf16);
+}
+
+TEST_F(SweepTest, MeasuresAgainWhatCannotBeTrue) {
+  FakeDevice device;
+  std::int64_t odd = 0;  // every first attempt fails
+  device.does_nothing = [&odd](const Case&) { return ++odd % 2 == 1; };
+  const Plan plan = quick_plan(device);
+  const auto result = run_sweep(device, plan, {});
+  ASSERT_TRUE(result.has_value()) << to_string(result.error());
+  EXPECT_TRUE(result->omissions.empty());
+  EXPECT_EQ(result->samples.size(), plan.cases.size());
+  EXPECT_EQ(device.prepared, 2 * static_cast<std::int64_t>(plan.cases.size()));
+}
+
+TEST_F(SweepTest, DoesNotTakeTheImpossibleFromACheckpoint) {
+  FakeDevice device;
+  const Plan plan = quick_plan(device);
+  const auto honest = run_sweep(device, plan, {});
+  ASSERT_TRUE(honest.has_value());
+  std::vector<Sample> samples = honest->samples;
+  samples.front().time.fast = Seconds::from_base(1e-15);
+  ASSERT_TRUE(write_file_atomic(checkpoint_,
+                                write_samples({fingerprint(device.description(), plan), samples}))
+                  .has_value());
+  const auto resumed =
+      run_sweep(device, plan, {.checkpoint = checkpoint_, .progress = {}, .coordinator = {}});
+  ASSERT_TRUE(resumed.has_value()) << to_string(resumed.error());
+  EXPECT_EQ(resumed->resumed, static_cast<std::int64_t>(plan.cases.size()) - 1);
+  EXPECT_EQ(resumed->samples.front().time.fast, honest->samples.front().time.fast);
+}
+
+TEST_F(SweepTest, PlansOnlyWhatAKernelCanRun) {
+  FakeDevice device;
+  for (const Case& c : quick_plan(device).cases) {
+    if (c.dtype != DType::Bf16) continue;
+    EXPECT_GE(c.flops_per_element, 2) << describe(c);
+  }
+  // Alone, the format gives a rate but no bandwidth: its smallest kernel may be bound by
+  // arithmetic.
+  CharacterizeOptions options = quick_options();
+  options.plan.dtypes = {DType::Bf16};
+  const auto result = characterize(device, options);
+  ASSERT_TRUE(result.has_value()) << to_string(result.error());
+  EXPECT_TRUE(result->own.bandwidths.empty());
+  EXPECT_TRUE(result->own.rates.contains({.dtype = DType::Bf16}));
+  // Beside a narrower one that has the kernel, that one gives the curve.
+  const auto plan =
+      make_plan(device.description(),
+                {{.pattern = Pattern::Update, .dtype = DType::Bf16, .least_flops = 2},
+                 {.pattern = Pattern::Update, .dtype = DType::Int8}},
+                {.effort = Effort::Quick, .dtypes = {}, .patterns = {}, .max_working_set = {}});
+  ASSERT_TRUE(plan.has_value());
+  const auto curve = std::count_if(plan->cases.begin(), plan->cases.end(), [](const Case& c) {
+    return c.dtype == DType::Int8 && c.flops_per_element == 1;
+  });
+  EXPECT_GT(curve, 5);
 }
 
 TEST_F(SweepTest, RefusesAPlanWithoutCases) {
@@ -246,6 +347,25 @@ TEST_F(SweepTest, RefusesAPlanWithoutCases) {
       {.effort = Effort::Quick, .dtypes = {DType::Fp8E4m3}, .patterns = {}, .max_working_set = {}});
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(plan.error().message, "no kernel measures fp8_e4m3");
+  EXPECT_EQ(plan.error().hint,
+            "this device can run load in fp64; update in fp64, fp32, bf16; launch in int64");
+}
+
+TEST_F(SweepTest, RefusesWhatNoKernelMeasuresBesideWhatOneDoes) {
+  FakeDevice device;
+  const auto error = [&](std::vector<DType> dtypes, std::vector<Pattern> patterns) {
+    const auto plan = make_plan(device.description(), device.capabilities(),
+                                {.effort = Effort::Quick,
+                                 .dtypes = std::move(dtypes),
+                                 .patterns = std::move(patterns),
+                                 .max_working_set = {}});
+    return plan ? std::string() : plan.error().message;
+  };
+  EXPECT_EQ(error({DType::Fp64, DType::Int8}, {}), "no kernel measures int8");
+  EXPECT_EQ(error({DType::Bf16}, {Pattern::Load}), "no kernel measures load in bf16");
+  EXPECT_EQ(error({}, {Pattern::Update, Pattern::Mma}), "no kernel measures mma");
+  EXPECT_EQ(error({DType::Bf16, DType::Fp64}, {Pattern::Load, Pattern::Update}), "");
 }
 
 }  // namespace
