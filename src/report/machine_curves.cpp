@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/operations.h"
@@ -160,21 +159,20 @@ ordered_json ceilings_json(const std::vector<Ceiling>& ceilings) {
 
 MachineCurves machine_curves(std::span<const Sample> samples, const hardware::Ceilings* ceilings) {
   MachineCurves machine;
-  std::map<Pattern, DType> format;  // the whole curve of a pattern was measured in its first one
+  for (const Pattern pattern : characterize::kAllPatterns) {
+    if (!is_streaming(pattern)) continue;
+    for (const Sample& sample : curve_over_sets(samples, pattern)) {
+      add_point(machine.bandwidth,
+                fmt::format("{} {}", name_of(pattern), name_of(sample.what.dtype)),
+                sample.what.working_set.base(), bandwidth(sample).base());
+    }
+  }
   for (const Sample& sample : samples) {
-    const characterize::Case& what = sample.what;
-    const std::string dtype(name_of(what.dtype));
-    const bool intensity_sweep = what.pattern == Pattern::Update && what.flops_per_element != 1;
-    const bool first = format.try_emplace(what.pattern, what.dtype).first->second == what.dtype;
-    if (is_streaming(what.pattern) && !intensity_sweep && first) {
-      add_point(machine.bandwidth, std::string(name_of(what.pattern)) + " " + dtype,
-                what.working_set.base(), bandwidth(sample).base());
-    }
-    if (what.pattern == Pattern::Update && sample.work.bytes.base() > 0.0) {
-      add_point(machine.rate,
-                fmt::format("{}, {}", dtype, binary_size_text(what.working_set.base())),
-                (sample.work.flops / sample.work.bytes).base(), flop_rate(sample).base());
-    }
+    if (sample.what.pattern != Pattern::Update || !(sample.work.bytes.base() > 0.0)) continue;
+    add_point(machine.rate,
+              fmt::format("{}, {}", name_of(sample.what.dtype),
+                          binary_size_text(sample.what.working_set.base())),
+              (sample.work.flops / sample.work.bytes).base(), flop_rate(sample).base());
   }
   for (auto* curves : {&machine.bandwidth, &machine.rate}) {
     sort_points(*curves);
@@ -195,29 +193,34 @@ MachineCurves machine_curves(std::span<const Sample> samples, const hardware::Ce
 
 std::string machine_curves_to_svg(const MachineCurves& machine) {
   constexpr double kFirst = 92, kStep = kHeight + 110;
-  const bool two = !machine.rate.empty();
-  const double height = kFirst + kHeight + 60 + (two ? kStep : 0);
-  std::string svg = open_svg(kWidth, height, machine.title);
+  std::vector<Panel> panels;
+  if (!machine.bandwidth.empty()) {
+    panels.push_back({.heading = "Bandwidth against working set",
+                      .x_title = "working set of all threads",
+                      .y_title = "GB/s",
+                      .curves = &machine.bandwidth,
+                      .ceilings = &machine.levels,
+                      .binary_x = true});
+  }
+  if (!machine.rate.empty()) {
+    panels.push_back({.heading = "FLOP/s against intensity",
+                      .x_title = "arithmetic intensity, FLOP/byte",
+                      .y_title = "GFLOP/s",
+                      .curves = &machine.rate,
+                      .ceilings = &machine.peaks});
+  }
+  double top = kFirst;
+  std::string body;
+  for (const Panel& panel : panels) {
+    body += panel_svg(panel, top);
+    top += kStep;
+  }
+  std::string svg = open_svg(kWidth, top - kStep + kHeight + 60, machine.title);
   svg += fmt::format(R"(<text x="16" y="28" font-size="17" font-weight="bold">{}</text>)"
                      R"(<text x="16" y="48" fill="#555b63">{}</text>)"
                      "\n",
                      markup_escaped(machine.title), markup_escaped(machine.subtitle));
-  svg += panel_svg({.heading = "Bandwidth against working set",
-                    .x_title = "working set of all threads",
-                    .y_title = "GB/s",
-                    .curves = &machine.bandwidth,
-                    .ceilings = &machine.levels,
-                    .binary_x = true},
-                   kFirst);
-  if (two) {
-    svg += panel_svg({.heading = "FLOP/s against intensity",
-                      .x_title = "arithmetic intensity, FLOP/byte",
-                      .y_title = "GFLOP/s",
-                      .curves = &machine.rate,
-                      .ceilings = &machine.peaks},
-                     kFirst + kStep);
-  }
-  return svg + "</svg>\n";
+  return svg + body + "</svg>\n";
 }
 
 std::string machine_curves_to_json(const MachineCurves& machine) {
