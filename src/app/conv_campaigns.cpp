@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "core/csv.h"
+#include "fit/plausible.h"
+#include "latency/bound.h"
 #include "ops/any_op.h"
 
 namespace rooftile::app {
@@ -129,6 +131,7 @@ Status read_deepbench(CsvReader& csv, const CsvHeader& header, const Catalog& ca
     ROOFTILE_TRY(const std::string dtype, fields.text("dtype"));
     if (dtype != "fp32") continue;
     DeepBenchRow row;
+    row.line = static_cast<std::uint32_t>(csv.line());
     ROOFTILE_TRY(const std::string name, fields.text("gpu"));
     ROOFTILE_TRY(row.gpu, find_gpu(name, out.gpus, catalog));
     ROOFTILE_TRY(row.conv, deepbench_shape(fields));
@@ -151,6 +154,7 @@ Status read_neusight(CsvReader& csv, const CsvHeader& header, const Catalog& cat
     if (!more) break;
     ROOFTILE_CHECK(header.check_width(csv));
     NeuSightRow row;
+    row.line = static_cast<std::uint32_t>(csv.line());
     ROOFTILE_TRY(const std::string name, fields.text("device"));
     ROOFTILE_TRY(row.gpu, find_gpu(name, out.gpus, catalog));
     ROOFTILE_TRY(row.conv, neusight_shape(fields));
@@ -166,7 +170,35 @@ Status read_neusight(CsvReader& csv, const CsvHeader& header, const Catalog& cat
   return {};
 }
 
+/// The FLOPs of the fastest algorithm at the peak.
+double least_seconds(const ops::ConvShape& conv, const CampaignGpu& gpu) {
+  ops::KernelList works;
+  ops::forward(ops::Conv2d{.conv = conv}, {.precision = ops::precision_of(DType::Fp32)}, works);
+  return (latency::least_flops(works.front()) / gpu.rate).base();
+}
+
 }  // namespace
+
+std::optional<std::string> time_warning(const std::string& file, const DeepBench& data) {
+  std::vector<fit::TimedRow> rows;
+  for (const DeepBenchRow& row : data.rows) {
+    if (row.forward)
+      rows.push_back({.measured = *row.forward,
+                      .bound = least_seconds(row.conv, data.gpus[row.gpu]),
+                      .line = row.line});
+  }
+  return fit::check_times(file, rows).warning();
+}
+
+std::optional<std::string> time_warning(const std::string& file, const NeuSight& data) {
+  std::vector<fit::TimedRow> rows;
+  for (const NeuSightRow& row : data.rows) {
+    rows.push_back({.measured = row.measured,
+                    .bound = least_seconds(row.conv, data.gpus[row.gpu]),
+                    .line = row.line});
+  }
+  return fit::check_times(file, rows).warning();
+}
 
 double CampaignGpu::peak() const {
   return 2.0 * static_cast<double>(machine.gpu.sm.count) *

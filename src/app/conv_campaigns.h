@@ -4,6 +4,8 @@
 // rows) and NeuSight's conv.csv. A GPU is loaded once, by the file's own name for it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct CampaignGpu {
 struct DeepBenchRow {
   std::size_t gpu = 0;
   ops::ConvShape conv;
+  std::uint32_t line = 0;                       ///< of the file
   std::string algorithm;                        ///< of the forward pass
   std::optional<double> forward, data, filter;  ///< seconds
   /// Rate of the direct algorithm at this time, FLOP/s.
@@ -41,6 +44,7 @@ struct NeuSightRow {
   std::size_t gpu = 0;
   ops::ConvShape conv;
   std::string algorithm, kernel;
+  std::uint32_t line = 0;  ///< of the file
   double measured = 0;     ///< seconds
   std::int64_t index = 0;  ///< of the GPU's rows, in the order of the campaign
   /// Ran scudnn_128x* as implicit GEMM.
@@ -57,6 +61,10 @@ struct Campaigns {
   DeepBench deepbench;
   NeuSight neusight;
 };
+/// Forward times that the hardware does not allow, "times: FILE: ..."; nothing for plausible ones.
+std::optional<std::string> time_warning(const std::string& file, const DeepBench& data);
+std::optional<std::string> time_warning(const std::string& file, const NeuSight& data);
+
 /// From behind the header, where somebody has looked at it already: a pipe is read once.
 Status add_campaign(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
                     Campaigns& campaigns);

@@ -367,6 +367,9 @@ Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& 
   report::ValidationTable table = deepbench ? deepbench_table(data.deepbench, constants)
                                             : neusight_table(data.neusight, constants);
   table.notes.push_back(constants_note(gpus, request.leave_one_gpu_out));
+  auto warning = deepbench ? time_warning(csv.name(), data.deepbench)
+                           : time_warning(csv.name(), data.neusight);
+  if (warning) table.notes.push_back("warning: " + *warning);
   return table;
 }
 

@@ -32,7 +32,7 @@ Result<BertConfig> read_config(const HfReader& config) {
   ROOFTILE_TRY(c.inner, config.size_or("intermediate_size", 3072));
   ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 30522));
   ROOFTILE_TRY(c.positions, config.size_or("max_position_embeddings", 512));
-  ROOFTILE_TRY(c.types, config.size_or("type_vocab_size", 2));
+  ROOFTILE_TRY(c.types, config.size_or_derived("type_vocab_size", 2));
   ROOFTILE_TRY(c.labels, label_count(config));
   ROOFTILE_TRY(c.activation, config.text("hidden_act", "gelu"));
   ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", true));

@@ -60,7 +60,8 @@ class HfReader {
   [[nodiscard]] Status check_spelling() const;
   /// A size, or the default of the family's configuration class, which is then listed.
   [[nodiscard]] Result<std::int64_t> size_or(std::string_view key, std::int64_t fallback) const;
-  /// A size that follows from others where the file does not give it: nothing is assumed.
+  /// A size that follows from others where the file does not give it, or is too small to matter:
+  /// nothing is listed.
   [[nodiscard]] Result<std::int64_t> size_or_derived(std::string_view key,
                                                      std::int64_t derived) const;
   /// Lists a size that was taken from the family's configuration class.

@@ -68,7 +68,7 @@ Result<T5Config> read_config(const HfReader& config) {
     ROOFTILE_TRY(c.decoder_layers, config.layers("num_decoder_layers", 12));
   }
   ROOFTILE_TRY(c.vocab, config.size_or("vocab_size", 32128));
-  ROOFTILE_TRY(c.buckets, config.size_or("relative_attention_num_buckets", 32));
+  ROOFTILE_TRY(c.buckets, config.size_or_derived("relative_attention_num_buckets", 32));
   ROOFTILE_TRY(c.dropout, config.dropout("dropout_rate", 0.1));
   ROOFTILE_TRY(c.tied, config.flag("tie_word_embeddings", true));
   ROOFTILE_TRY(std::string projection, config.text("feed_forward_proj", "relu"));
