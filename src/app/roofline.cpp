@@ -189,7 +189,8 @@ Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& expo
 void adopt_device(NamedProfile& run, const RawProfile& machine) {
   profile::DeviceFacts& device = run.profile.device;
   if (device.name.empty()) device.name = machine.device.name;
-  const bool amd = device.isa.starts_with("gfx") && machine.device.isa.starts_with("gfx");
+  const bool amd = hardware::vendor_of_isa(device.isa) == hardware::Vendor::Amd &&
+                   hardware::vendor_of_isa(machine.device.isa) == hardware::Vendor::Amd;
   if (device.isa.empty() || amd) {
     if (!machine.device.isa.empty()) device.isa = machine.device.isa;
   }
@@ -392,7 +393,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
                                             .launch_groups = request.predict};
   std::vector<roofline::NamedRun> runs;
   for (const NamedProfile& named : profiles) {
-    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation));
+    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation, catalog));
     run.label = named.label;
     runs.push_back({.run = std::move(run), .files = named.profile.files});
   }

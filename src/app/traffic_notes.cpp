@@ -10,6 +10,7 @@
 
 #include "core/text.h"
 #include "core/units.h"
+#include "latency/time_machine.h"
 
 namespace rooftile::app {
 
@@ -62,11 +63,6 @@ std::string listed(std::initializer_list<std::pair<std::int64_t, std::string_vie
   return text;
 }
 
-/// Maxwell to Turing: the chips of the rows that the time's constants were fitted on.
-bool is_fitted(const hardware::GpuSpec& gpu) {
-  return gpu.isa.starts_with("5.") || gpu.isa.starts_with("6.") || gpu.isa.starts_with("7.");
-}
-
 }  // namespace
 
 std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kernels,
@@ -95,7 +91,7 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
         "vendor: {} is no NVIDIA GPU; tiles and algorithms are assumed to be those of cuDNN all "
         "the same",
         gpu.name));
-  } else if (!is_fitted(gpu)) {
+  } else if (!latency::is_fitted(gpu.arch)) {
     notes.push_back(fmt::format(
         "architecture: times are calibrated on Maxwell to Turing; on {} they are an extrapolation",
         gpu.name));

@@ -90,7 +90,7 @@ class Fitter {
     fold.left_out = left_out;
     fold.kept = samples_without(dataset_, left_out);
     fold.weights.name = options_.name;
-    set_tables(fold.weights);
+    set_tables(catalogue_, fold.weights);
     set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
     set_ceilings(catalogue_, fold.weights);
     std::map<std::string_view, Samples> by_class;

@@ -62,7 +62,7 @@ void measure_streaming(const Dataset& dataset, const Samples& samples, Streaming
     const double fraction = std::clamp(median(values), 0.1, 1.0);
     streaming.measured[spec.id] = fraction;
     siblings[sibling_key(spec)].push_back(fraction);
-    kinds[std::string(memory_kind(spec))].push_back(fraction);
+    if (spec.dram.known) kinds[spec.dram.known->kind].push_back(fraction);
   }
   for (const auto& [key, values] : siblings) streaming.sibling[key] = mean(values);
   for (const auto& [key, values] : kinds) streaming.memory[key] = mean(values);
@@ -84,13 +84,11 @@ const hardware::Machine* machine_by_id(const Dataset& dataset, std::string_view 
 
 }  // namespace
 
-void set_tables(Weights& weights) {
-  // cuBLAS runs kernels named after these on them (seen for 6.0, 6.1, 7.0, 7.5 and 8.0 in the
-  // data; later parts have no FP32 kernels of their own).
-  for (const char* isa : {"5.2", "6.0", "6.1"}) weights.families[isa] = "maxwell";
-  for (const char* isa : {"7.0", "7.5"}) weights.families[isa] = "volta";
-  for (const char* isa : {"8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "12.0"})
-    weights.families[isa] = "ampere";
+void set_tables(const std::vector<hardware::GpuSpec>& catalogue, Weights& weights) {
+  for (const hardware::GpuSpec& gpu : catalogue) {
+    const std::string& family = gpu.arch.library.kernel_family;
+    if (family != gpu.isa) weights.families[gpu.isa] = family;
+  }
   // From the foundries' statements about power at equal speed, one step after the other.
   weights.node_energy = {{"28", 1.9}, {"16", 1.0}, {"12", 0.90}, {"8", 0.65},
                          {"7", 0.50}, {"6", 0.45}, {"5", 0.34},  {"4", 0.30}};
@@ -157,7 +155,7 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
     // AMD's products stay so far below the published ceilings that those do not limit them.
     rule.above_ceiling = gpu.vendor == hardware::Vendor::Nvidia;
     steady.push_back(level / (rule.above_ceiling ? ceiling_factor(gpu, key, weights) : 1.0));
-    families[std::string(kernel_family(gpu, weights))].push_back(steady.back());
+    families[gpu.arch.library.kernel_family].push_back(steady.back());
   }
   for (const auto& [family, values] : families) rule.kappa[family] = log_mean(values, 1.0, 0.0);
   rule.generic = log_mean(steady, plan.kappa_prior, steady.empty() ? 1.0 : plan.prior_weight);

@@ -13,7 +13,8 @@
 namespace rooftile::fit {
 
 /// Instruction set -> family of library kernels; energy per FLOP by process, relative to 16 nm.
-void set_tables(latency::learned::Weights& weights);
+void set_tables(const std::vector<hardware::GpuSpec>& catalogue,
+                latency::learned::Weights& weights);
 
 /// Attained fractions: measured from element-wise rows, published from the catalogue's GPUs.
 void set_streaming(const Dataset& dataset, const Samples& samples,

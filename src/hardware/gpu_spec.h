@@ -11,39 +11,15 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/dtype.h"
-#include "core/result.h"
 #include "core/units.h"
+#include "hardware/architecture.h"
+#include "hardware/memory_type.h"
+#include "hardware/rate_key.h"
 
 namespace rooftile::hardware {
-
-enum class Vendor : std::uint8_t { Nvidia, Amd, Intel, Other };
-
-/// Which execution units a rate belongs to: the vector lanes, or the matrix (tensor) units.
-enum class Pipe : std::uint8_t { Vector, Tensor };
-
-enum class MemoryLevel : std::uint8_t { L1, L2, Dram };
-
-struct RateKey {
-  DType dtype = DType::Fp32;
-  Pipe pipe = Pipe::Vector;
-  auto operator<=>(const RateKey&) const = default;
-};
-
-/// "nvidia", "vector" or "tensor", "l1".
-std::string_view name_of(Vendor vendor);
-std::string_view name_of(Pipe pipe);
-std::string_view name_of(MemoryLevel level);
-/// As the files write it: "fp32", "bf16_tensor". The only spelling that parse_rate_key() takes.
-std::string name_of(RateKey key);
-Result<RateKey> parse_rate_key(std::string_view text);
-/// As the Empirical Roofline Toolkit writes it: "GFLOPs" (FP64, before 2019), "FP32 GFLOPs"; and as
-/// our own export does: "FP16 TC GFLOPs".
-std::optional<RateKey> parse_ert_rate(std::string_view text);
 
 struct Clocks {
   std::optional<Hertz> base;
@@ -76,7 +52,9 @@ struct L1Spec : MemorySpec {
 };
 
 struct DramSpec : MemorySpec {
-  std::string type;  ///< "HBM3", "GDDR6"
+  std::string type;                 ///< "HBM3", "GDDR6"
+  std::optional<MemoryType> known;  ///< what is known of the type; nothing where it is unknown
+  std::string type_hint;            ///< the nearest known name, where it is unknown
   std::optional<std::int64_t> bus_bits;
   std::optional<double> gbit_per_pin;  ///< data rate per pin, Gbit/s
 };
@@ -103,6 +81,7 @@ struct GpuSpec {
   std::string architecture;            ///< "hopper"
   std::string chip;                    ///< "GH100"
   std::string isa;                     ///< compute capability "9.0" or "gfx90a"
+  Architecture arch;                   ///< what all GPUs of that instruction set share
   std::optional<std::string> process;  ///< "TSMC 4N"
   std::optional<std::int64_t> year;
   std::int64_t devices = 1;  ///< that software sees; all numbers are of all of them together
@@ -122,7 +101,7 @@ struct GpuSpec {
   std::vector<std::string> doubts;
   std::map<std::string, std::string> lint_allow;  ///< "rule" or "rule:/pointer" -> reason
   std::string file;                               ///< where it was loaded from
-  std::uint64_t digest = 0;  ///< of the file's bytes: another file, another one
+  std::uint64_t digest = 0;  ///< of the bytes of this file and of its architecture's
 };
 
 }  // namespace rooftile::hardware

@@ -25,8 +25,7 @@ constexpr std::string_view kAllowance = "allowance";
 constexpr std::array<Check, 28> kChecks{{
     {{kUnitSlip, "every value is within orders of magnitude of real GPUs and of other values"},
      check_unit_slip},
-    {{"architecture", "the architecture has a known name, the one that belongs to the ISA"},
-     check_architecture},
+    {{"architecture", "architecture and vendor are those of the ISA"}, check_architecture},
     {{"rate-unchecked", "every peak has its FLOP per clock, in the file or by its ISA"},
      check_rate_unchecked},
     {{"peak-product", "peak = SMs x FLOP per clock x clock, within 2 %"}, check_peak_product},
@@ -42,7 +41,7 @@ constexpr std::array<Check, 28> kChecks{{
     {{"clock-order", "base and tensor clock do not exceed boost"}, check_clock_order},
     {{"power", "FP32 rate per watt is that of a GPU"}, check_power},
     {{"warps", "max_warps x warp_size = max_threads"}, check_warps},
-    {{"sm-limits", "registers, threads and blocks of one SM are those of the architecture"},
+    {{"sm-limits", "warp size, registers, threads and blocks of an SM are those of its ISA"},
      check_sm_limits},
     {{"l2-die", "the L2 size is that of a known die of the architecture"}, check_l2_die},
     {{"dram-type", "the DRAM type is known"}, check_dram_type},
@@ -138,30 +137,52 @@ std::vector<LintFinding> lint(const GpuSpec& gpu) {
   return findings;
 }
 
+namespace {
+
+LintedFile linted(std::string file, const Result<GpuSpec>& gpu) {
+  if (!gpu) return {.file = std::move(file), .id = {}, .error = gpu.error(), .findings = {}};
+  return {.file = std::move(file), .id = gpu->id, .error = {}, .findings = lint(*gpu)};
+}
+
+void lint_architectures(const Catalog& catalog, std::vector<LintedFile>& files) {
+  for (const std::string& isa : architecture_names(catalog)) {
+    const auto arch = load_architecture(catalog, isa);
+    if (arch)
+      files.push_back({.file = arch->file, .id = isa, .error = {}, .findings = lint(*arch)});
+    else
+      files.push_back({.file = isa, .id = {}, .error = arch.error(), .findings = {}});
+  }
+}
+
+void lint_memory_types(const Catalog& catalog, std::vector<LintedFile>& files) {
+  for (const std::string& name : memory_type_names(catalog)) {
+    const auto type = find_memory_type(catalog, name);
+    if (type)
+      files.push_back({.file = (*type)->file, .id = name, .error = {}, .findings = {}});
+    else
+      files.push_back({.file = name, .id = {}, .error = type.error(), .findings = {}});
+  }
+}
+
+}  // namespace
+
 Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
                                            std::span<const std::string> names_or_paths) {
   std::vector<LintedFile> files;
-  const auto add = [&files](std::string file, const Result<GpuSpec>& gpu) {
-    LintedFile linted{.file = std::move(file), .id = {}, .error = {}, .findings = {}};
-    if (gpu) {
-      linted.id = gpu->id;
-      linted.findings = lint(*gpu);
-    } else {
-      linted.error = gpu.error();
-    }
-    files.push_back(std::move(linted));
-  };
   for (const std::string& name : names_or_paths) {
     const auto gpu = load_gpu(catalog, name);
     if (!gpu && gpu.error().where.empty()) return tl::unexpected(gpu.error());  // unknown name
-    add(gpu ? gpu->file : name, gpu);
+    files.push_back(linted(gpu ? gpu->file : name, gpu));
   }
   if (!names_or_paths.empty()) return files;
   for (const GpuEntry& entry : gpu_entries(catalog)) {
     const auto content = catalog.read(entry.file);
-    add(content ? content->name : entry.file,
-        content ? parse_gpu(content->content, content->name) : tl::unexpected(content.error()));
+    files.push_back(linted(content ? content->name : entry.file,
+                           content ? parse_gpu(content->content, content->name, catalog)
+                                   : tl::unexpected(content.error())));
   }
+  lint_architectures(catalog, files);
+  lint_memory_types(catalog, files);
   return files;
 }
 

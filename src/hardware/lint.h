@@ -39,15 +39,19 @@ std::span<const LintRule> lint_rules();
 /// the rules that would follow from them.
 std::vector<LintFinding> lint(const GpuSpec& gpu);
 
+/// The rules that an architecture can break by itself; its file declares no exceptions.
+std::vector<LintFinding> lint(const Architecture& arch);
+
 /// One file of the catalogue (or one that was named): its findings, or why it cannot be read.
 struct LintedFile {
   std::string file;
-  std::string id;  ///< empty when the file cannot be read
+  std::string id;  ///< of a GPU, or the instruction set; empty when the file cannot be read
   std::optional<Error> error;
   std::vector<LintFinding> findings;
 };
 
-/// The named GPUs (catalogue names or paths), or all files of the catalogue where none is named.
+/// The named GPUs (catalogue names or paths), or all GPUs, architectures and memory types of the
+/// catalogue where none is named.
 Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
                                            std::span<const std::string> names_or_paths);
 

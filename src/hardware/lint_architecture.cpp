@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules that compare a file with its architecture and its memory type (hardware/arch_limits.h).
+// Rules that compare a file with its architecture and its memory type.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "core/text.h"
-#include "hardware/arch_limits.h"
-#include "hardware/arch_table.h"
 #include "hardware/lint_checks.h"
 
 namespace rooftile::hardware {
 
 void check_architecture(const GpuSpec& gpu, LintReport& report) {
-  if (const auto arch = arch_limits(gpu.isa)) {
-    if (gpu.architecture != arch->architecture)
-      report.add("/architecture", fmt::format("{} is {}, the file says \"{}\"", gpu.isa,
-                                              arch->architecture, printable(gpu.architecture)));
-    return;
-  }
-  if (gpu.vendor == Vendor::Other) return;
-  std::vector<std::string_view> names;
-  for (const ArchLimits& arch : known_architectures()) {
-    if (names.empty() || names.back() != arch.architecture) names.push_back(arch.architecture);
-  }
-  if (std::find(names.begin(), names.end(), gpu.architecture) == names.end())
-    report.add("/architecture",
-               fmt::format("\"{}\" is no known architecture; {}", printable(gpu.architecture),
-                           did_you_mean(gpu.architecture, names, "known are")));
+  const auto compare = [&](std::string_view pointer, std::string_view found,
+                           std::string_view expected) {
+    if (found != expected)
+      report.add(std::string(pointer), fmt::format("{} is {}, the file says \"{}\"", gpu.isa,
+                                                   expected, printable(found)));
+  };
+  compare("/architecture", gpu.architecture, gpu.arch.name);
+  compare("/vendor", name_of(gpu.vendor), name_of(gpu.arch.vendor));
 }
 
 void check_rate_unchecked(const GpuSpec& gpu, LintReport& report) {
   for (const auto& [key, peak] : gpu.peak) {
-    if (gpu.sm.flop_per_clock.contains(key) || arch_flop_per_clock(gpu.isa, key)) continue;
+    if (gpu.sm.flop_per_clock.contains(key) || gpu.arch.sm.flop_per_clock.contains(key)) continue;
     report.add("/peak/" + name_of(key),
                fmt::format("{} cannot be checked: state /sm/flop_per_clock/{}",
                            format_rate(peak, 4), name_of(key)));
@@ -41,6 +31,10 @@ void check_rate_unchecked(const GpuSpec& gpu, LintReport& report) {
 }
 
 void check_tensor_vector(const GpuSpec& gpu, LintReport& report) {
+  check_tensor_vector(rates_of(gpu), "peak", report);
+}
+
+void check_tensor_vector(const Rates& rates, std::string_view section, LintReport& report) {
   struct Ratio {
     RateKey key, base;
     double least = 0, most = 0;
@@ -63,12 +57,12 @@ void check_tensor_vector(const GpuSpec& gpu, LintReport& report) {
       {{DType::Fp16, Pipe::Vector}, kFp32, 0.0136, 4.4},
   }};
   for (const Ratio& ratio : kRatios) {
-    const auto rate = gpu.peak.find(ratio.key);
-    const auto base = gpu.peak.find(ratio.base);
-    if (rate == gpu.peak.end() || base == gpu.peak.end()) continue;
+    const auto rate = rates.find(ratio.key);
+    const auto base = rates.find(ratio.base);
+    if (rate == rates.end() || base == rates.end()) continue;
     const double found = rate->second / base->second;
     if (found < ratio.least || found > ratio.most)
-      report.add("/peak/" + name_of(ratio.key),
+      report.add(fmt::format("/{}/{}", section, name_of(ratio.key)),
                  fmt::format("{} is {:.3g} times {}, expected {:g} to {:g}", name_of(ratio.key),
                              found, name_of(ratio.base), ratio.least, ratio.most));
   }
@@ -78,10 +72,11 @@ void check_sm_limits(const GpuSpec& gpu, LintReport& report) {
   struct Limit {
     std::string_view name;
     std::optional<std::int64_t> found, expected;
-    std::int64_t least, most;  ///< where the architecture is unknown
+    std::int64_t least, most;  ///< where the architecture states nothing
   };
-  const ArchLimits arch = arch_limits(gpu.isa).value_or(ArchLimits{});
-  const std::array<Limit, 3> limits{{
+  const ArchitectureSm& arch = gpu.arch.sm;
+  const std::array<Limit, 4> limits{{
+      {"warp_size", gpu.sm.warp_size, arch.warp_size, 1, 128},
       {"registers", gpu.sm.registers, arch.registers, 16384, 524288},
       {"max_threads", gpu.sm.max_threads, arch.max_threads, 512, 4096},
       {"max_blocks", gpu.sm.max_blocks, arch.max_blocks, 8, 128},
@@ -99,27 +94,24 @@ void check_sm_limits(const GpuSpec& gpu, LintReport& report) {
 }
 
 void check_l2_die(const GpuSpec& gpu, LintReport& report) {
-  const auto arch = arch_limits(gpu.isa);
-  if (!arch || !gpu.l2.size) return;
+  const auto& dies = gpu.arch.memory.l2;
+  if (!dies || !gpu.l2.size) return;
   constexpr double kMiB = 1024.0 * 1024.0;
-  const double found = gpu.l2.size->base() / kMiB;
-  if (found < arch->l2_least_mib * (1 - kRounding) || found > arch->l2_most_mib * (1 + kRounding))
+  if (*gpu.l2.size < dies->least * (1 - kRounding) || *gpu.l2.size > dies->most * (1 + kRounding))
     report.add("/memory/l2/size",
                fmt::format("dies of {} ({}) have {:g} to {:g} MiB, the file says {:g} MiB", gpu.isa,
-                           arch->architecture, arch->l2_least_mib, arch->l2_most_mib, found));
+                           gpu.arch.name, dies->least.base() / kMiB, dies->most.base() / kMiB,
+                           gpu.l2.size->base() / kMiB));
 }
 
 void check_dram_type(const GpuSpec& gpu, LintReport& report) {
-  if (dram_type(gpu.dram.type)) return;
-  std::vector<std::string_view> names;
-  for (const DramType& type : known_dram_types()) names.push_back(type.name);
-  report.add("/memory/dram/type",
-             fmt::format("\"{}\" is no known type; {}", printable(gpu.dram.type),
-                         did_you_mean(gpu.dram.type, names, "known are")));
+  if (gpu.dram.known) return;
+  report.add("/memory/dram/type", fmt::format("\"{}\" is not a known type; {}",
+                                              printable(gpu.dram.type), gpu.dram.type_hint));
 }
 
 void check_dram_rate(const GpuSpec& gpu, LintReport& report) {
-  const auto type = dram_type(gpu.dram.type);
+  const std::optional<MemoryType>& type = gpu.dram.known;
   if (!type || !gpu.dram.bandwidth) return;
   std::optional<double> rate = gpu.dram.gbit_per_pin;
   if (!rate && gpu.dram.bus_bits)
@@ -136,7 +128,7 @@ void check_dram_rate(const GpuSpec& gpu, LintReport& report) {
 }
 
 void check_dram_capacity(const GpuSpec& gpu, LintReport& report) {
-  const auto type = dram_type(gpu.dram.type);
+  const std::optional<MemoryType>& type = gpu.dram.known;
   if (!type || !gpu.dram.bus_bits || !gpu.dram.size) return;
   const double devices =
       static_cast<double>(*gpu.dram.bus_bits) / static_cast<double>(type->device_bits);
@@ -145,6 +137,27 @@ void check_dram_capacity(const GpuSpec& gpu, LintReport& report) {
     report.add("/memory/dram/size",
                fmt::format("{:.3g} GB per {} bit; {} has {:g} to {:g}", found, type->device_bits,
                            type->name, type->least_gb, type->most_gb));
+}
+
+std::vector<LintFinding> lint(const Architecture& arch) {
+  constexpr std::string_view kRates = "sm/flop_per_clock";
+  const ArchitectureSm& sm = arch.sm;
+  std::vector<LintFinding> findings;
+  LintReport ratio("tensor-ratio", findings);
+  check_tensor_ratio(sm.flop_per_clock, kRates, ratio);
+  LintReport vector("tensor-vector", findings);
+  check_tensor_vector(sm.flop_per_clock, kRates, vector);
+  LintReport lanes("fp32-lanes", findings);
+  const double fp32 = sm.flop_per_clock.at({.dtype = DType::Fp32, .pipe = Pipe::Vector});
+  const double each = fp32 / 2.0 / static_cast<double>(sm.schedulers);
+  if (each != std::floor(each))
+    lanes.add("/sm/schedulers",
+              fmt::format("{} lanes cannot be shared by {} schedulers", fp32 / 2, sm.schedulers));
+  LintReport warps("warps", findings);
+  if (sm.max_threads && *sm.max_threads % sm.warp_size != 0)
+    warps.add("/sm/max_threads", fmt::format("{} threads are not a whole number of warps of {}",
+                                             *sm.max_threads, sm.warp_size));
+  return findings;
 }
 
 }  // namespace rooftile::hardware

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,10 @@ inline bool near(double value, double expected, double tolerance) {
   return std::abs(value - expected) <= tolerance * expected;
 }
 
+/// FLOP/s of a GPU, or FLOP per clock of an SM.
+using Rates = std::map<RateKey, double>;
+Rates rates_of(const GpuSpec& gpu);
+
 // lint_rates.cpp
 void check_peak_product(const GpuSpec& gpu, LintReport& report);
 void check_peak_twice(const GpuSpec& gpu, LintReport& report);
@@ -71,6 +76,7 @@ void check_peak_half(const GpuSpec& gpu, LintReport& report);
 void check_arch_rate(const GpuSpec& gpu, LintReport& report);
 void check_fp32_lanes(const GpuSpec& gpu, LintReport& report);
 void check_tensor_ratio(const GpuSpec& gpu, LintReport& report);
+void check_tensor_ratio(const Rates& rates, std::string_view section, LintReport& report);
 void check_accumulate(const GpuSpec& gpu, LintReport& report);
 void check_clock_order(const GpuSpec& gpu, LintReport& report);
 void check_power(const GpuSpec& gpu, LintReport& report);
@@ -94,6 +100,7 @@ void check_link_product(const GpuSpec& gpu, LintReport& report);
 void check_architecture(const GpuSpec& gpu, LintReport& report);
 void check_rate_unchecked(const GpuSpec& gpu, LintReport& report);
 void check_tensor_vector(const GpuSpec& gpu, LintReport& report);
+void check_tensor_vector(const Rates& rates, std::string_view section, LintReport& report);
 void check_sm_limits(const GpuSpec& gpu, LintReport& report);
 void check_l2_die(const GpuSpec& gpu, LintReport& report);
 void check_dram_type(const GpuSpec& gpu, LintReport& report);

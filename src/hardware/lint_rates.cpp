@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/text.h"
-#include "hardware/arch_table.h"
 #include "hardware/lint_checks.h"
 
 namespace rooftile::hardware {
@@ -78,9 +77,9 @@ bool is_halved_on_geforce(RateKey key) {
   return false;
 }
 
-std::optional<double> rate_of(const GpuSpec& gpu, DType dtype) {
-  const auto it = gpu.peak.find({.dtype = dtype, .pipe = Pipe::Tensor});
-  return it == gpu.peak.end() ? std::nullopt : std::optional(it->second.base());
+std::optional<double> rate_of(const Rates& rates, DType dtype) {
+  const auto it = rates.find({.dtype = dtype, .pipe = Pipe::Tensor});
+  return it == rates.end() ? std::nullopt : std::optional(it->second);
 }
 
 }  // namespace
@@ -100,9 +99,10 @@ void check_peak_half(const GpuSpec& gpu, LintReport& report) {
 void check_arch_rate(const GpuSpec& gpu, LintReport& report) {
   const bool geforce = gpu.name.find("GeForce") != std::string::npos;
   for (const auto& [key, peak] : gpu.peak) {
-    const auto table = arch_flop_per_clock(gpu.isa, key);
-    if (!table) continue;
-    const double expected = geforce && is_halved_on_geforce(key) ? *table / 2 : *table;
+    const auto table = gpu.arch.sm.flop_per_clock.find(key);
+    if (table == gpu.arch.sm.flop_per_clock.end()) continue;
+    const double expected =
+        geforce && is_halved_on_geforce(key) ? table->second / 2 : table->second;
     const auto stated = gpu.sm.flop_per_clock.find(key);
     if (stated != gpu.sm.flop_per_clock.end()) {
       if (stated->second != expected)
@@ -130,7 +130,17 @@ void check_fp32_lanes(const GpuSpec& gpu, LintReport& report) {
                                              gpu.sm.fp32_lanes, expected, it->second));
 }
 
+Rates rates_of(const GpuSpec& gpu) {
+  Rates rates;
+  for (const auto& [key, peak] : gpu.peak) rates.emplace(key, peak.base());
+  return rates;
+}
+
 void check_tensor_ratio(const GpuSpec& gpu, LintReport& report) {
+  check_tensor_ratio(rates_of(gpu), "peak", report);
+}
+
+void check_tensor_ratio(const Rates& rates, std::string_view section, LintReport& report) {
   struct Ratio {
     DType dtype, base;
     std::array<double, 3> allowed;
@@ -145,14 +155,14 @@ void check_tensor_ratio(const GpuSpec& gpu, LintReport& report) {
       {DType::Fp4, DType::Fp8E4m3, {2.0, 3.0, 4.0}},
   }};
   for (const Ratio& ratio : kRatios) {
-    const auto value = rate_of(gpu, ratio.dtype);
-    const auto base = rate_of(gpu, ratio.base);
+    const auto value = rate_of(rates, ratio.dtype);
+    const auto base = rate_of(rates, ratio.base);
     if (!value || !base) continue;
     const double found = *value / *base;
     bool fits = false;
     for (const double allowed : ratio.allowed) fits = fits || near(found, allowed, kRounding);
     if (!fits)
-      report.add(pointer("peak", {.dtype = ratio.dtype, .pipe = Pipe::Tensor}),
+      report.add(pointer(section, {.dtype = ratio.dtype, .pipe = Pipe::Tensor}),
                  fmt::format("{} runs at {:.3g} times the {} tensor rate, expected {:.3g}",
                              name_of(ratio.dtype), found, name_of(ratio.base), ratio.allowed[0]));
   }

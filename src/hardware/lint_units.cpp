@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "hardware/arch_table.h"
 #include "hardware/lint_checks.h"
 
 namespace rooftile::hardware {
@@ -55,9 +54,10 @@ void expect_peaks(const GpuSpec& gpu, LintReport& report) {
   for (const auto& [key, peak] : gpu.peak) {
     const std::string pointer = "/peak/" + name_of(key);
     const double per_clock = peak.base() / sm_clocks;
-    const auto stated = gpu.sm.flop_per_clock.find(key);
-    const auto known = stated != gpu.sm.flop_per_clock.end() ? std::optional(stated->second)
-                                                             : arch_flop_per_clock(gpu.isa, key);
+    std::optional<double> known;
+    for (const Rates& rates : {gpu.arch.sm.flop_per_clock, gpu.sm.flop_per_clock}) {
+      if (const auto it = rates.find(key); it != rates.end()) known = it->second;
+    }
     if (!known || !is_within(per_clock, kFlopPerSmClock)) {
       expect(per_clock, kFlopPerSmClock, pointer, report);
     } else {

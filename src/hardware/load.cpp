@@ -146,7 +146,7 @@ Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) 
   if (is_path(name_or_path)) {
     const std::string path(name_or_path);
     ROOFTILE_TRY(const std::string text, read_file(path, kMostFileBytes));
-    return parse_gpu(text, path);
+    return parse_gpu(text, path, catalog);
   }
   const std::string wanted = normalized_gpu_name(name_or_path);
   const std::vector<GpuEntry> entries = gpu_entries(catalog);
@@ -166,14 +166,14 @@ Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) 
                                  printable(name_or_path), matches[0]->file, matches[1]->file),
                      "remove the name from one of them, or give the path of the file");
   ROOFTILE_TRY(const Catalog::File file, catalog.read(matches[0]->file));
-  return parse_gpu(file.content, file.name);
+  return parse_gpu(file.content, file.name, catalog);
 }
 
 Result<std::vector<GpuSpec>> list_gpus(const Catalog& catalog) {
   std::vector<GpuSpec> gpus;
   for (const GpuEntry& entry : gpu_entries(catalog)) {
     ROOFTILE_TRY(const Catalog::File file, catalog.read(entry.file));
-    ROOFTILE_TRY(GpuSpec gpu, parse_gpu(file.content, file.name));
+    ROOFTILE_TRY(GpuSpec gpu, parse_gpu(file.content, file.name, catalog));
     gpus.push_back(std::move(gpu));
   }
   std::stable_sort(gpus.begin(), gpus.end(), [](const GpuSpec& a, const GpuSpec& b) {

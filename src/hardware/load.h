@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPUs from files. parse_gpu() turns one JSON text (docs/format/gpu.md) into a GpuSpec and refuses
-// what it cannot vouch for: unknown keys, numbers without a unit, numbers without a source.
+// GPUs from files. parse_gpu() turns one JSON text (docs/format/gpu.md) into a GpuSpec, with the
+// architecture of its instruction set from the catalogue, and refuses what it cannot vouch for:
+// unknown keys, numbers without a unit or a source, an instruction set without an architecture.
 // load_gpu() finds a GPU by id or alias in the catalogue, or reads the file it is given. To find a
 // name it scans the heads of the files for "id", "name" and "aliases" and parses the one that
 // matches, so a lookup costs well under a millisecond and there is no index to maintain.
@@ -18,7 +19,7 @@
 namespace rooftile::hardware {
 
 /// `file` is what errors call the text, usually the path as the user wrote it.
-Result<GpuSpec> parse_gpu(std::string_view text, std::string file);
+Result<GpuSpec> parse_gpu(std::string_view text, std::string file, const Catalog& catalog);
 
 /// A catalogue id ("h100-sxm"), another name of it in any case and spacing ("NVIDIA H100 80GB
 /// HBM3"), or a path (ends in ".json", or contains '/' and exists).

@@ -3,84 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "core/hash.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "hardware/file_fields.h"
 #include "hardware/load.h"
 
 namespace rooftile::hardware {
 
 namespace {
-
-using Keys = std::span<const std::string_view>;
-
-/// A quantity > 0: zero is how other tables write "unknown", here the key is left out.
-template <typename Q>
-Result<Q> positive(const JsonView& view) {
-  ROOFTILE_TRY(const Q value, view.quantity<Q>());
-  if (value <= Q{}) return view.error("must be more than zero", "leave out what is unknown");
-  return value;
-}
-
-template <typename Q>
-Status read(const JsonView& object, std::string_view key, std::optional<Q>& out) {
-  if (const auto member = object.find(key)) {
-    ROOFTILE_TRY(out, positive<Q>(*member));
-  }
-  return {};
-}
-
-Status read_count(const JsonView& object, std::string_view key, std::optional<std::int64_t>& out) {
-  constexpr std::int64_t kMost = 1 << 24;
-  if (const auto member = object.find(key)) {
-    ROOFTILE_TRY(out, member->integer(1, kMost));
-  }
-  return {};
-}
-
-/// "700 W", "5.238 Gbit/s": quantities that no formula of ours mixes with others.
-Result<double> number_with_unit(const JsonView& view, std::string_view unit) {
-  ROOFTILE_TRY(const std::string text, view.string());
-  const std::string_view body = trim(text);
-  if (body.ends_with(unit)) {
-    const auto value = parse_double(trim(body.substr(0, body.size() - unit.size())));
-    if (value && *value > 0.0 && *value < 1e6) return *value;
-  }
-  return view.error(fmt::format("\"{}\" is not a number of {}", printable(text), unit),
-                    fmt::format("write for example \"300 {}\"", unit));
-}
-
-/// Names are printed to terminals.
-Status check_printable(const JsonView& member, std::string_view text) {
-  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
-  if (!control) return {};
-  return member.error(fmt::format("\"{}\" has control characters", printable(text)),
-                      "write it on one line");
-}
-
-Result<std::string> required_string(const JsonView& object, std::string_view key) {
-  ROOFTILE_TRY(const JsonView member, object.at(key));
-  ROOFTILE_TRY(std::string text, member.string());
-  if (trim(text).empty()) return member.error("is empty");
-  ROOFTILE_CHECK(check_printable(member, text));
-  return text;
-}
-
-Result<Vendor> read_vendor(const JsonView& root) {
-  ROOFTILE_TRY(const JsonView member, root.at("vendor"));
-  ROOFTILE_TRY(const std::string text, member.string());
-  std::vector<std::string_view> known;
-  for (const Vendor vendor : {Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Other}) {
-    if (text == name_of(vendor)) return vendor;
-    known.push_back(name_of(vendor));
-  }
-  return member.error(fmt::format("unknown vendor \"{}\"", printable(text)),
-                      did_you_mean(text, known, "vendors are"));
-}
 
 Status read_clock(const JsonView& root, Clocks& clock) {
   static constexpr std::array<std::string_view, 3> kKeys{"base", "boost", "tensor"};
@@ -90,27 +22,6 @@ Status read_clock(const JsonView& root, Clocks& clock) {
   ROOFTILE_TRY(clock.boost, positive<Hertz>(boost));
   ROOFTILE_CHECK(read(object, "base", clock.base));
   return read(object, "tensor", clock.tensor);
-}
-
-Result<RateKey> rate_key(const std::string& text, const JsonView& at) {
-  auto key = parse_rate_key(text);
-  if (!key) return at.error(key.error().message, key.error().hint);
-  return *key;
-}
-
-Status read_flop_per_clock(const JsonView& sm, std::map<RateKey, double>& out) {
-  constexpr double kMost = 1 << 24;
-  const auto object = sm.find("flop_per_clock");
-  if (!object) return {};
-  ROOFTILE_TRY(const auto members, object->members());
-  for (const auto& [name, member] : members) {
-    ROOFTILE_TRY(const RateKey key, rate_key(name, member));
-    ROOFTILE_TRY(const double value, member.number());
-    if (!(value > 0.0) || value > kMost)
-      return member.error(fmt::format("{} is no FLOP count per SM and clock", value));
-    out[key] = value;
-  }
-  return {};
 }
 
 Status read_sm(const JsonView& root, SmSpec& sm) {
@@ -268,54 +179,6 @@ Status read_lint(const JsonView& root, std::map<std::string, std::string>& allow
   return {};
 }
 
-/// Collects the pointers of the values below `view`; `inner` gets those of objects, too.
-Status collect(const JsonView& view, std::vector<std::string>& leaves, std::set<std::string>& all) {
-  all.insert(view.pointer());
-  if (!view.is_object()) {
-    leaves.push_back(view.pointer());
-    return {};
-  }
-  ROOFTILE_TRY(const auto members, view.members());
-  for (const auto& [name, member] : members) ROOFTILE_CHECK(collect(member, leaves, all));
-  return {};
-}
-
-/// Every value is covered by a source of its own or of an enclosing object; "" covers the file.
-Status read_sources(const JsonView& root, GpuSpec& gpu) {
-  static constexpr std::array<std::string_view, 7> kSourced{
-      "year", "clock", "sm", "memory", "peak", "peak_fp16_accumulate", "measured"};
-  ROOFTILE_TRY(const JsonView sources, root.at("sources"));
-  std::vector<std::string> leaves;
-  std::set<std::string> all{""};
-  for (const std::string_view key : kSourced) {
-    if (const auto member = root.find(key)) ROOFTILE_CHECK(collect(*member, leaves, all));
-  }
-  for (const std::string_view key : {"links", "power"}) {
-    if (const auto member = root.find(key)) ROOFTILE_CHECK(collect(*member, leaves, all));
-  }
-  std::set<std::string> covered;
-  ROOFTILE_TRY(const auto members, sources.members());
-  for (const auto& [pointer, member] : members) {
-    if (!all.contains(pointer)) {
-      const std::vector<std::string_view> known(all.begin(), all.end());
-      return member.error(fmt::format("no value has the pointer \"{}\"", printable(pointer)),
-                          did_you_mean(pointer, known, "sections are"));
-    }
-    ROOFTILE_TRY(std::string text, member.string());
-    if (trim(text).empty()) return member.error("is empty", "name the document or file");
-    covered.insert(pointer);
-    gpu.sources.emplace_back(pointer, std::move(text));
-  }
-  for (const std::string& leaf : leaves) {
-    std::string pointer = leaf;
-    while (!covered.contains(pointer) && !pointer.empty()) pointer.resize(pointer.rfind('/'));
-    if (!covered.contains(pointer))
-      return sources.error(fmt::format("no source for {}", leaf),
-                           fmt::format("add \"{}\": \"<document, page>\"", leaf));
-  }
-  return {};
-}
-
 Status read_identity(const JsonView& root, GpuSpec& gpu) {
   ROOFTILE_TRY(const JsonView id, root.at("id"));
   ROOFTILE_TRY(gpu.id, id.string());
@@ -343,32 +206,55 @@ Status read_identity(const JsonView& root, GpuSpec& gpu) {
   return {};
 }
 
+Status attach_architecture(const Catalog& catalog, const JsonView& root, GpuSpec& gpu) {
+  auto arch = load_architecture(catalog, gpu.isa);
+  if (!arch) {
+    if (!arch.error().where.empty()) return tl::unexpected(arch.error());
+    ROOFTILE_TRY(const JsonView isa, root.at("isa"));
+    return isa.error(arch.error().message, arch.error().hint);
+  }
+  gpu.arch = *std::move(arch);
+  return {};
+}
+
+/// A type that nobody knows is no error: lint says it.
+Status attach_memory_type(const Catalog& catalog, DramSpec& dram) {
+  ROOFTILE_TRY(dram.known, find_memory_type(catalog, dram.type));
+  if (dram.known) return {};
+  const std::vector<std::string> names = memory_type_names(catalog);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  dram.type_hint = did_you_mean(dram.type, views, "known are");
+  return {};
+}
+
 }  // namespace
 
-Result<GpuSpec> parse_gpu(std::string_view text, std::string file) {
+Result<GpuSpec> parse_gpu(std::string_view text, std::string file, const Catalog& catalog) {
   static constexpr std::array<std::string_view, 22> kKeys{
       "schema",       "id",     "name",    "aliases", "vendor",
       "architecture", "chip",   "isa",     "process", "year",
       "clock",        "sm",     "memory",  "peak",    "links",
       "measured",     "power",  "sources", "doubts",  "peak_fp16_accumulate",
       "lint",         "devices"};
+  static constexpr std::array<std::string_view, 9> kSourced{
+      "year",     "clock", "sm",   "memory", "peak", "peak_fp16_accumulate",
+      "measured", "links", "power"};
   constexpr JsonLimits kLimits{.max_depth = 8, .max_bytes = 1 << 20};
   ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, file, kLimits));
   const JsonView root = document.root();
   ROOFTILE_CHECK(root.expect_keys(kKeys));
-  ROOFTILE_TRY(const JsonView schema, root.at("schema"));
-  ROOFTILE_TRY(const std::int64_t version, schema.integer(0, 1 << 20));
-  if (version != 1)
-    return schema.unsupported(fmt::format("schema {} is not known here", version),
-                              "this version reads schema 1 (docs/format/gpu.md)");
+  ROOFTILE_CHECK(expect_schema(root, "docs/format/gpu.md"));
   GpuSpec gpu;
+  ROOFTILE_CHECK(read_identity(root, gpu));
+  ROOFTILE_CHECK(attach_architecture(catalog, root, gpu));
   Fnv1a digest;
   digest.add(text);
+  digest.add(gpu.arch.digest);
   gpu.digest = digest.value();
-  ROOFTILE_CHECK(read_identity(root, gpu));
   ROOFTILE_CHECK(read_clock(root, gpu.clock));
   ROOFTILE_CHECK(read_sm(root, gpu.sm));
   ROOFTILE_CHECK(read_memory(root, gpu));
+  ROOFTILE_CHECK(attach_memory_type(catalog, gpu.dram));
   ROOFTILE_TRY(const JsonView peak, root.at("peak"));
   ROOFTILE_CHECK(read_rates(peak, gpu.peak));
   if (!gpu.peak.contains({DType::Fp32, Pipe::Vector}))
@@ -378,7 +264,7 @@ Result<GpuSpec> parse_gpu(std::string_view text, std::string file) {
   }
   ROOFTILE_CHECK(read_measured(root, gpu.measured));
   ROOFTILE_CHECK(read_links_and_power(root, gpu));
-  ROOFTILE_CHECK(read_sources(root, gpu));
+  ROOFTILE_TRY(gpu.sources, read_sources(root, kSourced));
   ROOFTILE_TRY(gpu.doubts, read_strings(root, "doubts"));
   ROOFTILE_CHECK(read_lint(root, gpu.lint_allow));
   gpu.file = std::move(file);

@@ -36,21 +36,18 @@ double needed_watt_per_teraflop(double nanometres, const TimeConstants& constant
   return 2.8;
 }
 
-/// One scheduler that must feed 32 lanes every clock has no slot left for shared-memory loads.
+/// A scheduler that must feed a whole warp's lanes every clock has no slot left for shared-memory
+/// loads.
 bool wide_scheduler(const hardware::GpuSpec& gpu) {
-  return gpu.vendor == hardware::Vendor::Nvidia && (gpu.sm.fp32_lanes >= 128 || gpu.isa == "6.0");
-}
-
-bool maxwell(const hardware::GpuSpec& gpu) {
-  return gpu.vendor == hardware::Vendor::Nvidia && gpu.isa.starts_with("5.");
-}
-
-bool at_least_volta(const hardware::GpuSpec& gpu) {
-  return gpu.vendor == hardware::Vendor::Nvidia && !gpu.isa.starts_with("5.") &&
-         !gpu.isa.starts_with("6.");
+  return gpu.sm.fp32_lanes >= gpu.arch.sm.schedulers * gpu.arch.sm.warp_size;
 }
 
 }  // namespace
+
+bool is_fitted(const hardware::Architecture& arch) {
+  return std::find(kFittedArchitectures.begin(), kFittedArchitectures.end(), arch.name) !=
+         kFittedArchitectures.end();
+}
 
 double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants) {
   const auto process = process_nanometres(gpu);
@@ -105,11 +102,9 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
     m.dram_bandwidth = dram->value;
   }
-  m.one_winograd_shape = at_least_volta(gpu);
-  m.winograd_filter_gradient = !maxwell(gpu);
-  m.calibrated =
-      !m.tensor && compute == DType::Fp32 && gpu.vendor == hardware::Vendor::Nvidia &&
-      (gpu.isa.starts_with("5.") || gpu.isa.starts_with("6.") || gpu.isa.starts_with("7."));
+  m.one_winograd_shape = gpu.arch.library.one_winograd_shape;
+  m.winograd_filter_gradient = gpu.arch.library.winograd_filter_gradient;
+  m.calibrated = !m.tensor && compute == DType::Fp32 && is_fitted(gpu.arch);
   return m;
 }
 

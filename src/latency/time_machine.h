@@ -16,7 +16,9 @@
 // was sustained: no power is taken from them again.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include "core/result.h"
 #include "core/units.h"
@@ -50,6 +52,11 @@ struct TimeConstants {
   double filter_gradient_output = 3.5;      ///< clocks of an SM per output: adding up its parts
 };
 
+/// Architectures of the convolutions that the constants were fitted on.
+inline constexpr std::array<std::string_view, 4> kFittedArchitectures{"maxwell", "pascal", "volta",
+                                                                      "turing"};
+bool is_fitted(const hardware::Architecture& arch);
+
 /// Launch of a kernel within a stream of kernels, where none was measured.
 inline constexpr Seconds kLaunch = Seconds::from_base(3e-6);
 
@@ -72,9 +79,8 @@ struct TimeMachine {
   std::optional<BytesPerSecond> l2_bandwidth;  ///< whole GPU
   BytesPerSecond dram_bandwidth;               ///< pins
   Seconds launch = kLaunch;                    ///< of a kernel within a stream of kernels
-  bool one_winograd_shape = false;  ///< Volta and later ship one fused Winograd tile shape
-  /// Maxwell's measured libraries take Winograd for hardly any filter gradient (3 layers of 30).
-  bool winograd_filter_gradient = true;
+  bool one_winograd_shape = false;             ///< hardware::LibraryFacts
+  bool winograd_filter_gradient = true;        ///< hardware::LibraryFacts
   TimeConstants constants;
   bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on
 };

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/text.h"
 #include "profile/formula.h"
 #include "profile/kernel_time.h"
 #include "profile/launch_groups.h"
@@ -71,10 +72,10 @@ void add_time(const std::optional<KernelTime>& time, const EvaluateOptions& opti
   }
 }
 
-void add_quantities(const KernelSeries& kernel, std::string_view isa, const KernelTime* time,
+void add_quantities(const KernelSeries& kernel, const Counting& counting, const KernelTime* time,
                     KernelRecord& record, Findings& findings) {
   for (const Quantity quantity : kQuantities) {
-    const auto value = evaluate_quantity(quantity, kernel, isa, time);
+    const auto value = evaluate_quantity(quantity, kernel, counting, time);
     if (!value) {
       findings.without[std::string(name_of(quantity))] += 1;
       continue;
@@ -127,7 +128,7 @@ void total_flops(KernelRecord& record) {
   if (sum.base() > 0.0 || (counted && record.flops_complete)) record.flops = sum;
 }
 
-KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
+KernelRecord evaluate_kernel(const KernelSeries& kernel, const Counting& counting,
                              const EvaluateOptions& options, Findings& findings) {
   KernelRecord record;
   record.name = kernel.name;
@@ -147,18 +148,19 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, std::string_view isa,
   const auto time = kernel_time(kernel, options.mean_clock);
   const KernelTime* known = time ? &*time : nullptr;
   add_time(time, options, record, findings);
-  add_quantities(kernel, isa, known, record, findings);
-  add_tensor(kernel, {.isa = isa, .time = known, .always_512 = options.tensor_512}, record,
-             findings);
+  add_quantities(kernel, counting, known, record, findings);
+  add_tensor(kernel, {.counting = counting, .time = known, .always_512 = options.tensor_512},
+             record, findings);
   total_flops(record);
   return record;
 }
 
-void add_groups(const KernelSeries& kernel, std::string_view isa, const EvaluateOptions& options,
-                KernelRecord& record) {
+void add_groups(const KernelSeries& kernel, const Counting& counting,
+                const EvaluateOptions& options, KernelRecord& record) {
   Findings ignored;  // the kernel as a whole has said it all
   for (const KernelSeries& group : launch_groups(kernel)) {
-    KernelRecord& one = record.groups.emplace_back(evaluate_kernel(group, isa, options, ignored));
+    KernelRecord& one =
+        record.groups.emplace_back(evaluate_kernel(group, counting, options, ignored));
     for (const Launch& launch : group.launch_list) one.ordinals.push_back(launch.ordinal);
     if (!group.launch_list.empty()) one.product = group.launch_list.front().product;
   }
@@ -258,7 +260,8 @@ void warn(Run& run, std::string name, std::string message) {
 }
 
 /// Counters of `needed` that no kernel has, under any of their names.
-std::vector<std::string> absent(const RawProfile& profile, const Run& run, std::string_view isa) {
+std::vector<std::string> absent(const RawProfile& profile, const Run& run,
+                                const Counting& counting) {
   const auto all_have = [&](auto&& has) {
     return std::all_of(run.kernels.begin(), run.kernels.end(), has);
   };
@@ -273,7 +276,7 @@ std::vector<std::string> absent(const RawProfile& profile, const Run& run, std::
   const bool tensor = std::any_of(run.formulas.begin(), run.formulas.end(),
                                   [](const FormulaUse& u) { return u.quantity == "tensor flops"; });
   std::vector<std::string> result;
-  for (const std::string& metric : needed_metrics(isa)) {
+  for (const std::string& metric : needed_metrics(counting)) {
     const auto has = [&metric](std::string_view part) {
       return metric.find(part) != std::string::npos;
     };
@@ -290,7 +293,7 @@ std::vector<std::string> absent(const RawProfile& profile, const Run& run, std::
   return result;
 }
 
-void missing_warnings(const RawProfile& profile, std::string_view isa, const Findings& findings,
+void missing_warnings(const RawProfile& profile, const Counting& counting, const Findings& findings,
                       Run& run) {
   const auto kernels = static_cast<std::int64_t>(run.kernels.size());
   std::vector<std::string> lacking;
@@ -303,7 +306,7 @@ void missing_warnings(const RawProfile& profile, std::string_view isa, const Fin
     }
   }
   std::set<std::string> metrics(findings.missing.begin(), findings.missing.end());
-  for (std::string& metric : absent(profile, run, isa)) metrics.insert(std::move(metric));
+  for (std::string& metric : absent(profile, run, counting)) metrics.insert(std::move(metric));
   if (lacking.empty() && metrics.empty()) return;
   std::string message =
       "not measured: " +
@@ -312,11 +315,11 @@ void missing_warnings(const RawProfile& profile, std::string_view isa, const Fin
     message +=
         "; collect it with: likwid-perfctr -C 0 -g MEM_DP ./app, then with L2 and "
         "MEM_SP (likwid-perfctr -a lists the groups of this processor)";
-  } else if (profile.format.starts_with("nvprof") || is_before_volta(isa)) {
+  } else if (profile.format.starts_with("nvprof") || counting.is(hardware::Profiler::Nvprof)) {
     message += "; collect it with: " + nvprof_command();
   } else if (!metrics.empty()) {
     message += "; collect it with: " +
-               collect_command(isa, std::vector<std::string>(metrics.begin(), metrics.end()));
+               collect_command(counting, std::vector<std::string>(metrics.begin(), metrics.end()));
   }
   warn(run, "missing-metrics", std::move(message));
 }
@@ -378,8 +381,10 @@ std::vector<const KernelSeries*> joined_kernels(const RawProfile& profile, bool 
 
 }  // namespace
 
-Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) {
-  const std::string isa = profile.device.isa.empty() ? options.isa : profile.device.isa;
+Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
+                     const Catalog& catalog) {
+  ROOFTILE_TRY(const Counting counting,
+               counting_of(catalog, profile.device.isa.empty() ? options.isa : profile.device.isa));
   const std::string file = profile.files.empty() ? "" : profile.files.front();
   Run run;
   Findings findings;
@@ -391,8 +396,8 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) 
       findings.dropped_from += 1;
     }
     const KernelSeries& counted = complete ? *complete : *kernel;
-    run.kernels.push_back(evaluate_kernel(counted, isa, options, findings));
-    if (options.launch_groups) add_groups(counted, isa, options, run.kernels.back());
+    run.kernels.push_back(evaluate_kernel(counted, counting, options, findings));
+    if (options.launch_groups) add_groups(counted, counting, options, run.kernels.back());
   }
   if (kernels.size() < profile.kernels.size()) {
     warn(run, "inner-join",
@@ -410,11 +415,17 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options) 
                        fmt::format("the export has {} metrics, but none that counts time, FLOPs or "
                                    "bytes (percentages cannot be placed under a roof)",
                                    profile.ignored_metrics),
-                       "collect them with: " + collect_command(isa, needed_metrics(isa)));
+                       "collect them with: " + collect_command(counting, needed_metrics(counting)));
   }
   run.export_roofs = export_roofs(profile);
+  if (!counting.relative.empty()) {
+    warn(run, "unknown-architecture",
+         fmt::format("no architecture file for {}: its counters are read as those of {} "
+                     "(docs/howto/add_an_architecture.md)",
+                     printable(counting.isa), counting.relative));
+  }
   if (!run.kernels.empty()) {
-    missing_warnings(profile, isa, findings, run);
+    missing_warnings(profile, counting, findings, run);
     other_warnings(profile, findings, run);
   }
   return run;

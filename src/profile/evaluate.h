@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/catalog.h"
 #include "core/result.h"
 #include "core/units.h"
+#include "profile/counting.h"
 #include "profile/kernel_record.h"
 #include "profile/raw_profile.h"
 
@@ -29,18 +31,19 @@ struct EvaluateOptions {
   Seconds short_launch = Seconds::from_base(10e-6);  ///< shorter launches are counted apart
 };
 
-/// Fails (Unsupported) when the export has no counter at all that says what kernels did.
-Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options);
+/// Fails (Unsupported) when the export has no counter at all that says what kernels did. The
+/// catalogue holds the architectures.
+Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
+                     const Catalog& catalog);
 
 /// `ncu --csv ... --metrics a,b,c ./app` for the counters a hierarchical roofline needs on a chip
-/// of this compute capability, or the rocprof equivalent.
-std::string collect_command(std::string_view isa, const std::vector<std::string>& metrics);
+/// of this kind, or what its own profiler is called with.
+std::string collect_command(const Counting& counting, const std::vector<std::string>& metrics);
 
-/// Chips that only nvprof can profile, and how it does.
-bool is_before_volta(std::string_view isa);
+/// For chips that only nvprof can profile.
 std::string nvprof_command();
 
 /// The counters that a full hierarchical roofline needs on that chip.
-std::vector<std::string> needed_metrics(std::string_view isa);
+std::vector<std::string> needed_metrics(const Counting& counting);
 
 }  // namespace rooftile::profile

@@ -84,6 +84,18 @@ std::string_view name_of(Quantity quantity) {
   return "";
 }
 
+std::string_view name_of(On on) {
+  switch (on) {
+    case On::Any: return "any";
+    case On::Amd: return "amd";
+    case On::Amd64: return "amd 64 B";
+    case On::Amd128: return "amd 128 B";
+    case On::Packed: return "packed fp32";
+    case On::Plain: return "no packed fp32";
+  }
+  return "";
+}
+
 const Column* find_counter(const KernelSeries& kernel, std::string_view metric) {
   const Column* column = kernel.find(metric);
   if (column == nullptr || column->values.empty()) {
@@ -93,14 +105,20 @@ const Column* find_counter(const KernelSeries& kernel, std::string_view metric) 
   return column != nullptr && !column->values.empty() ? column : nullptr;
 }
 
-bool isa_listed(std::string_view isa, std::string_view list) {
-  const auto prefixes = split(list, '|');
-  return std::any_of(prefixes.begin(), prefixes.end(), [isa](std::string_view prefix) {
-    return !prefix.empty() && isa.starts_with(prefix);
-  });
-}
-
 namespace {
+
+bool holds(On on, const Counting& counting) {
+  const bool amd = counting.is(hardware::Profiler::Rocprof);
+  switch (on) {
+    case On::Any: return true;
+    case On::Amd: return amd;
+    case On::Amd64: return amd && counting.facts->request == 64_B;
+    case On::Amd128: return amd && counting.facts->request == 128_B;
+    case On::Packed: return counting.packed_fp32;
+    case On::Plain: return !counting.packed_fp32;
+  }
+  return false;
+}
 
 const Column* clock_of(const KernelSeries& kernel) {
   for (const std::string_view metric :
@@ -175,10 +193,9 @@ std::optional<double> sum_of_rate(const Column& rate, const KernelSeries& kernel
 }
 
 std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries& kernel,
-                                           std::string_view isa, const KernelTime* time) {
+                                           const Counting& counting, const KernelTime* time) {
   for (const Formula& formula : formulas(quantity)) {
-    if (!formula.isa.empty() && !isa_listed(isa, formula.isa)) continue;
-    if (isa_listed(isa, formula.not_isa)) continue;
+    if (!holds(formula.on, counting)) continue;
     if (auto result = apply(formula, kernel, time)) return result;
   }
   return std::nullopt;

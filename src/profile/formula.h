@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/counting.h"
 #include "profile/kernel_time.h"
 #include "profile/raw_profile.h"
 
@@ -43,13 +44,25 @@ enum class Scale : std::uint8_t {
   ClockTime,  ///< counters per cycle: times clock and time
 };
 
+/// The devices that a formula is for.
+enum class On : std::uint8_t {
+  Any,
+  Amd,
+  Amd64,   ///< whose requests are of 64 B
+  Amd128,  ///< of 128 B
+  Packed,  ///< with counters of packed FP32 pairs
+  Plain,   ///< without them
+};
+
+/// "any", "amd 64 B", "packed fp32", ...
+std::string_view name_of(On on);
+
 struct Formula {
   Scale scale = Scale::None;
   /// The first `required` terms must be there; 0 means any one of them is enough, and what is
   /// missing then makes the result a lower bound.
   std::size_t required = 0;
-  std::string_view isa;      ///< only on devices whose isa starts with one of these ("gfx94|gfx95")
-  std::string_view not_isa;  ///< not on these
+  On on = On::Any;
   std::vector<Term> terms;
 };
 
@@ -66,7 +79,7 @@ struct Evaluated {
 
 /// The first formula for `quantity` that the kernel's counters allow; `time` may be null.
 std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries& kernel,
-                                           std::string_view isa, const KernelTime* time);
+                                           const Counting& counting, const KernelTime* time);
 
 /// Counts of a rate counter: the sum over launches of rate * time (* clock), launch by launch where
 /// all are known, else mean rate times total time. Nothing without a time (or clock).
@@ -76,8 +89,5 @@ std::optional<double> sum_of_rate(const Column& rate, const KernelSeries& kernel
 /// The column of a counter, under its own name or with sm__/smsp__ exchanged; only when it has
 /// values.
 const Column* find_counter(const KernelSeries& kernel, std::string_view metric);
-
-/// True when `isa` is listed in "a|b|c" by prefix; the empty list holds everything.
-bool isa_listed(std::string_view isa, std::string_view list);
 
 }  // namespace rooftile::profile

@@ -10,7 +10,7 @@ namespace rooftile::profile {
 
 namespace {
 
-std::vector<std::string> amd_metrics(std::string_view isa) {
+std::vector<std::string> amd_metrics(const hardware::CounterFacts& facts) {
   std::vector<std::string> metrics;
   for (const std::string_view type : {"F16", "F32", "F64"}) {
     for (const std::string_view op : {"ADD", "MUL", "FMA", "TRANS"}) {
@@ -24,20 +24,20 @@ std::vector<std::string> amd_metrics(std::string_view isa) {
        {"READ", "WRITE", "ATOMIC_WITH_RET", "ATOMIC_WITHOUT_RET"}) {
     metrics.push_back(fmt::format("TCP_TCC_{}_REQ_sum", request));
   }
-  const bool mi300 = isa.starts_with("gfx94") || isa.starts_with("gfx95");
+  const bool wide = facts.request == 128_B;  // counted apart since MI300
   for (const std::string_view request : {"RDREQ", "RDREQ_32B", "WRREQ", "WRREQ_64B"}) {
-    metrics.push_back(fmt::format("TCC_EA{}_{}_sum", mi300 ? "0" : "", request));
+    metrics.push_back(fmt::format("TCC_EA{}_{}_sum", wide ? "0" : "", request));
   }
-  if (mi300) metrics.emplace_back("TCC_BUBBLE_sum");
+  if (wide) metrics.emplace_back("TCC_BUBBLE_sum");
   return metrics;
 }
 
 }  // namespace
 
-std::vector<std::string> needed_metrics(std::string_view isa) {
-  if (isa.starts_with("gfx")) return amd_metrics(isa);
+std::vector<std::string> needed_metrics(const Counting& counting) {
+  if (counting.is(hardware::Profiler::Rocprof)) return amd_metrics(*counting.facts);
   // Without a compute capability, the names of Ampere: most of them are those of its successors.
-  std::vector<ChipMetric> known = metrics_of(isa);
+  std::vector<ChipMetric> known = metrics_of(counting.isa);
   if (known.empty()) known = metrics_of("8.0");
   std::vector<std::string> metrics{"gpu__time_duration.sum", "sm__cycles_elapsed.avg.per_second"};
   const auto add = [&metrics](const ChipMetric& metric) {
@@ -59,10 +59,6 @@ std::vector<std::string> needed_metrics(std::string_view isa) {
   return metrics;
 }
 
-bool is_before_volta(std::string_view isa) {
-  return isa.starts_with("3.") || isa.starts_with("5.") || isa.starts_with("6.");
-}
-
 std::string nvprof_command() {
   return "nvprof --csv --log-file metrics.csv --metrics flop_count_dp,flop_count_sp,flop_count_hp,"
          "gld_transactions,gst_transactions,atomic_transactions,local_load_transactions,"
@@ -72,9 +68,9 @@ std::string nvprof_command() {
          "--log-file trace.csv ./app";
 }
 
-std::string collect_command(std::string_view isa, const std::vector<std::string>& metrics) {
-  if (is_before_volta(isa)) return nvprof_command();
-  if (isa.starts_with("gfx")) {
+std::string collect_command(const Counting& counting, const std::vector<std::string>& metrics) {
+  if (counting.is(hardware::Profiler::Nvprof)) return nvprof_command();
+  if (counting.is(hardware::Profiler::Rocprof)) {
     return fmt::format("rocprofv3 --pmc {} --output-format csv -- ./app", fmt::join(metrics, " "));
   }
   return fmt::format("ncu --csv --page raw --print-units base --metrics {} ./app",

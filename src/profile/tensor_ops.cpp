@@ -185,8 +185,9 @@ std::optional<TensorOps> from_instructions(const KernelSeries& kernel,
                                            const TensorQuestion& question) {
   const auto inst = instructions(kernel);
   if (!inst) return std::nullopt;
-  const std::string_view isa = question.isa;
-  const bool volta = isa.starts_with("7.0") || isa.starts_with("7.2");
+  constexpr double kAuthors = 512;  // of Volta
+  const Counting& counting = question.counting;
+  const bool alike = counting.facts && counting.facts->tensor_instruction_flop;
   TensorOps result;
   if (inst->count == 0.0) {
     result.ops[RateKey{DType::Fp16, Pipe::Tensor}] = 0.0;
@@ -194,18 +195,19 @@ std::optional<TensorOps> from_instructions(const KernelSeries& kernel,
     result.partial = inst->partial;
     return result;
   }
-  Shape shape{"", DType::Fp16, 512};
+  Shape shape{"", DType::Fp16, kAuthors};
+  if (alike && !question.always_512) shape.ops = *counting.facts->tensor_instruction_flop;
   const auto named = question.always_512 ? std::nullopt : shape_in_name(kernel.name);
   if (named) {
     shape = *named;
-  } else if (!volta && !isa.empty()) {
+  } else if (!alike && !counting.isa.empty()) {
     return std::nullopt;
   }
   result.ops[RateKey{shape.dtype, Pipe::Tensor}] = shape.ops * inst->count;
   const bool sum = inst->text.find('+') != std::string::npos;
   result.text = fmt::format(fmt::runtime(sum ? "{} * ({})" : "{} * {}"), shape.ops, inst->text);
   if (!shape.token.empty()) result.text += fmt::format(" (kernel names with {})", shape.token);
-  result.assumed_volta = isa.empty() && !named;
+  result.assumed_volta = counting.isa.empty() && !named;
   result.partial = inst->partial;
   return result;
 }

@@ -7,9 +7,9 @@
 //   2. AMD SQ_INSTS_VALU_MFMA_MOPS_*: units of 512 operations.
 //   3. NVIDIA instruction counts. One warp instruction is worth 512 to 8192 operations depending on
 //      its shape, so a constant is only used where the shape is known: from the kernel's name
-//      ("s884", "h884", "h1688", "tf32_s1688", "s16816", "i16832"), or on Volta, where a step of
-//      HMMA.884.F32 is 512 (the authors' constant for every kernel). Otherwise the count is left
-//      out and said to be missing.
+//      ("s884", "h884", "h1688", "tf32_s1688", "s16816", "i16832"), or where all instructions of an
+//      architecture do the same: on Volta a step of HMMA.884.F32 is 512 (the authors' constant for
+//      every kernel). Otherwise the count is left out and said to be missing.
 // [MMA shapes of the PTX manual; NVIDIA developer forum 285256]
 #pragma once
 
@@ -18,7 +18,8 @@
 #include <string>
 #include <string_view>
 
-#include "hardware/gpu_spec.h"
+#include "hardware/rate_key.h"
+#include "profile/counting.h"
 #include "profile/kernel_time.h"
 #include "profile/raw_profile.h"
 
@@ -36,7 +37,7 @@ struct TensorOps {
 /// What the kernel did on the matrix units; nothing when no usable counter is there. Counters per
 /// second or cycle (raw pages of --set roofline) need the time, which may be null.
 struct TensorQuestion {
-  std::string_view isa;              ///< may be empty
+  const Counting& counting;
   const KernelTime* time = nullptr;  ///< may be null
   bool always_512 = false;           ///< the authors' constant, whatever the kernel is called
 };

@@ -12,21 +12,19 @@ namespace {
 
 constexpr std::int64_t kMostSectors = 8;  ///< the simulator keeps one bit for each
 constexpr std::int64_t kLeastSectorBytes = 16, kMostLineBytes = 256, kMostLanes = 128;
-constexpr std::int64_t kAmdSectorBytes = 64;
 
-std::int64_t whole_bytes(const std::optional<Bytes>& value, std::int64_t otherwise) {
-  if (!value) return otherwise;
-  return static_cast<std::int64_t>(std::clamp(value->base(), 0.0, 1e6));
+std::int64_t whole_bytes(Bytes value) {
+  return static_cast<std::int64_t>(std::clamp(value.base(), 0.0, 1e6));
 }
 
 Access stated(const hardware::GpuSpec& gpu) {
-  Access access;
-  const std::int64_t l1_line = whole_bytes(gpu.l1.line, access.line_bytes);
-  if (gpu.vendor == hardware::Vendor::Amd) access.sector_bytes = std::min(kAmdSectorBytes, l1_line);
-  access.lanes = gpu.sm.warp_size;
-  access.line_bytes = std::max(l1_line, whole_bytes(gpu.l2.line, l1_line));
-  access.sector_bytes = whole_bytes(gpu.l1.sector, access.sector_bytes);
-  return access;
+  const hardware::ArchitectureMemory& usual = gpu.arch.memory;
+  const Bytes l1_line = gpu.l1.line.value_or(usual.line);
+  const Bytes l2_line = gpu.l2.line.value_or(l1_line);
+  const Bytes sector = gpu.l1.sector.value_or(std::min(usual.sector, l1_line));
+  return {.lanes = gpu.sm.warp_size,
+          .sector_bytes = whole_bytes(sector),
+          .line_bytes = whole_bytes(std::max(l1_line, l2_line))};
 }
 
 bool possible(const Access& access) {

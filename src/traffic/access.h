@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the SMs of a GPU ask their caches for data. NVIDIA: warps of 32 lanes, lines of 128 B fetched
-// in sectors of 32 B. AMD: wavefronts of 64 lanes; its files state no sectors, and the vector cache
-// serves 64 B of a line at a time. What a file does not state is as on NVIDIA.
+// in sectors of 32 B. AMD: wavefronts of 64 lanes; the vector cache serves 64 B of a line at a
+// time. What a GPU's file does not state is as its architecture says.
 #pragma once
 
 #include "core/result.h"

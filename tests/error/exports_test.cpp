@@ -42,7 +42,7 @@ std::string message_of(const std::string& file) {
   if (!text) return to_string(text.error());
   const auto profile = import_text(*std::move(text), file);
   if (!profile) return to_string(profile.error());
-  const auto run = evaluate(*profile, {});
+  const auto run = evaluate(*profile, {}, Catalog::embedded());
   return run ? "no error" : to_string(run.error());
 }
 

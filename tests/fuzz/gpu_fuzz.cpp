@@ -11,7 +11,8 @@
 // A GPU file that loads can be linted, and answers or refuses a kernel.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto gpu = rooftile::hardware::parse_gpu(text, "fuzz.json");
+  static const rooftile::Catalog catalog = rooftile::Catalog::embedded();
+  const auto gpu = rooftile::hardware::parse_gpu(text, "fuzz.json", catalog);
   if (!gpu) return 0;
   (void)rooftile::hardware::lint(*gpu);
   rooftile::ops::KernelList kernels;
@@ -19,8 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                          {.precision = rooftile::ops::precision_of(rooftile::DType::Fp32)},
                          kernels);
   const rooftile::hardware::Machine machine{.gpu = *gpu, .ceilings = {}};
-  static const auto predictor =
-      rooftile::latency::make_predictor("bound", rooftile::Catalog::embedded()).value();
+  static const auto predictor = rooftile::latency::make_predictor("bound", catalog).value();
   if (const auto job = rooftile::latency::bind(kernels.front(), machine)) {
     (void)predictor->estimate(*job, machine);
   }

@@ -24,9 +24,10 @@ inline int fuzz_importer(Result<RawProfile> (*import)(TextSource&), const std::u
     if (profile.error().message.empty()) std::abort();  // an error says what is wrong
     return 0;
   }
+  static const Catalog catalog = Catalog::embedded();
   EvaluateOptions options;
   options.launch_groups = true;
-  const auto run = evaluate(*profile, options);
+  const auto run = evaluate(*profile, options, catalog);
   if (!run) return 0;
   if (run->kernels.size() != profile->kernels.size()) std::abort();
   for (const KernelRecord& kernel : run->kernels) {

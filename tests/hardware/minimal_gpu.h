@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small GPU whose numbers agree with each other, and copies of it with one text replaced.
+// A small GPU whose numbers agree with each other, copies of it with one text replaced, and the
+// architecture that it belongs to.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
+
+#include "core/catalog.h"
 
 namespace rooftile::hardware {
 
@@ -50,7 +53,38 @@ inline std::string minimal_gpu() {
 )";
 }
 
-/// The file above with the first `from` replaced by `to`.
+/// Of the GPU above. It says nothing that the rules could hold against edited copies of the GPU but
+/// its FP32 rate.
+inline std::string minimal_architecture() {
+  return R"({
+  "schema": 1,
+  "isa": "1.0",
+  "name": "acme",
+  "vendor": "other",
+  "sm": {"warp_size": 32, "schedulers": 4, "flop_per_clock": {"fp32": 128}},
+  "memory": {"sector": "32 B", "line": "128 B"},
+  "sources": {"": "paper"}
+}
+)";
+}
+
+/// The embedded files and the architecture above.
+inline Catalog minimal_catalog() {
+  Catalog catalog = Catalog::embedded();
+  catalog.add("architectures/1.0.json", minimal_architecture());
+  return catalog;
+}
+
+/// A catalogue with nothing but the architecture above and its GPU's memory type.
+inline Catalog bare_catalog() {
+  Catalog catalog;
+  catalog.add("architectures/1.0.json", minimal_architecture());
+  catalog.add("memory_types/HBM2.json",
+              Catalog::embedded().read("memory_types/HBM2.json").value().content);
+  return catalog;
+}
+
+/// The GPU with the first `from` replaced by `to`.
 inline std::string edited(std::string_view from, std::string_view to) {
   std::string text = minimal_gpu();
   const std::size_t at = text.find(from);

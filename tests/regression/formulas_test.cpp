@@ -14,7 +14,7 @@ constexpr const char* kTable = "tests/regression/formulas.csv";
 testing::Table table_now() {
   testing::Table table{
       .path = kTable,
-      .columns = {"quantity", "choice", "scale", "required", "isa", "not_isa", "factor", "counter"},
+      .columns = {"quantity", "choice", "scale", "required", "on", "factor", "counter"},
       .rows = {}};
   constexpr std::array kScales{"", "time", "clock x time"};
   for (const Quantity quantity : kQuantities) {
@@ -24,9 +24,8 @@ testing::Table table_now() {
       for (const Term& term : formula.terms) {
         table.rows.push_back({std::string(name_of(quantity)), std::to_string(choice),
                               kScales[static_cast<std::size_t>(formula.scale)],
-                              std::to_string(formula.required), std::string(formula.isa),
-                              std::string(formula.not_isa), testing::number_text(term.factor),
-                              std::string(term.metric)});
+                              std::to_string(formula.required), std::string(name_of(formula.on)),
+                              testing::number_text(term.factor), std::string(term.metric)});
       }
     }
   }

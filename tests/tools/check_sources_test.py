@@ -49,6 +49,18 @@ class FixedNames(unittest.TestCase):
         self.accepted('tests/x.py', 'tempfile.TemporaryDirectory()')
 
 
+class InstructionSets(unittest.TestCase):
+    def test_code_does_not_ask_for_them_by_name(self):
+        for line in ('return gpu.isa == "6.0";', 'if (isa.starts_with("gfx94")) {',
+                     'return gpu.isa.find("10.") != npos;'):
+            self.assertIn('asks for an instruction set by name',
+                          problems('src/latency/x.cpp', LICENCE + line + '\n'))
+        for name, line in (('src/hardware/architecture.cpp', 'if (isa.starts_with("gfx")) {'),
+                           ('src/fit/x.cpp', 'if (family != gpu.isa) {'),
+                           ('tests/unit/x.cpp', 'EXPECT_TRUE(gpu.isa == "9.0");')):
+            self.assertEqual(problems(name, LICENCE + line + '\n'), '')
+
+
 class Form(unittest.TestCase):
     def test_the_rules_of_a_source(self):
         for text, message in (('int x;\n', 'no "SPDX-License-Identifier'),

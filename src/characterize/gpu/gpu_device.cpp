@@ -14,7 +14,7 @@
 
 #include "characterize/gpu/image.h"
 #include "core/text.h"
-#include "hardware/arch_table.h"
+#include "hardware/architecture.h"
 
 namespace rooftile::characterize::gpu {
 
@@ -143,21 +143,23 @@ class GpuDevice final : public Device {
     return found == kKernels.end() ? nullptr : found;
   }
 
-  /// FLOP per clock from the table of architectures; of AMD's the driver tells only the family.
+  /// FLOP per clock from the files of the architectures; of AMD's the driver tells only the family.
   void state_limits() {
     UnitLimits& limits = description_.limits;
     const auto units = static_cast<double>(description_.units);
+    const auto architectures =
+        hardware::list_architectures(Catalog::embedded()).value();  // embedded: tests load them all
     limits.load = limits.store = limits.shared =
         BytesPerCycle::from_base(widest_path(api_.vendor) * units);
     for (const Capability& c : do_capabilities()) {
       if (c.pattern != Pattern::Update && c.pattern != Pattern::Mma) continue;
       const hardware::RateKey key{.dtype = c.dtype, .pipe = c.pipe};
-      const auto known = hardware::arch_flop_per_clock(description_.isa, key);
+      const auto known = hardware::flop_per_clock(architectures, description_.isa, key);
       // Floating-point products with FP32 accumulators run at half the rate on GeForce parts.
       const bool may_be_half = c.pipe == Pipe::Tensor && c.dtype != DType::Int8 &&
                                description_.name.find("GeForce") != std::string::npos;
       limits.flops[key] = {.value = FlopsPerCycle::from_base(
-                               known.value_or(hardware::widest_flop_per_clock(key)) * units),
+                               known.value_or(hardware::widest_flop_per_clock(architectures, key)) * units),
                            .exact = known.has_value() && !may_be_half};
     }
   }

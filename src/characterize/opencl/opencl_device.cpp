@@ -18,7 +18,7 @@
 #include "characterize/opencl/kernels.h"
 #include "characterize/opencl/opencl_api.h"
 #include "core/text.h"
-#include "hardware/arch_table.h"
+#include "hardware/architecture.h"
 
 namespace rooftile::characterize::opencl {
 
@@ -201,11 +201,13 @@ class OpenClDevice final : public Device {
     limits.load = is_cpu_ ? cpu::most_loaded_per_cycle(kWidestVector) * units
                           : BytesPerCycle::from_base(kMultiprocessors * kWidestPath * units);
     limits.store = is_cpu_ ? cpu::most_stored_per_cycle(kWidestVector) * units : limits.load;
+    const auto architectures =
+        hardware::list_architectures(Catalog::embedded()).value();  // tests load them all
     for (const auto& [dtype, program] : programs_) {
       const double lanes = kWidestVector / size_of(dtype).base();
       const double flops =
           is_cpu_ ? 2.0 * cpu::most_links_per_cycle() * lanes
-                  : kMultiprocessors * hardware::widest_flop_per_clock({.dtype = dtype});
+                  : kMultiprocessors * hardware::widest_flop_per_clock(architectures, {.dtype = dtype});
       limits.flops[{.dtype = dtype}] = {.value = FlopsPerCycle::from_base(flops * units),
                                         .exact = false};
     }

@@ -107,10 +107,6 @@ double between_siblings(double level, const hardware::GpuSpec& gpu, hardware::Ra
 
 }  // namespace
 
-std::string_view memory_kind(const hardware::GpuSpec& gpu) {
-  return gpu.dram.type.starts_with("HBM") ? "hbm" : "gddr";
-}
-
 std::string sibling_key(const hardware::GpuSpec& gpu) {
   return gpu.isa + "/" + gpu.dram.type;
 }
@@ -129,8 +125,8 @@ double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streami
   if (const auto own = published_fraction(gpu)) return *own;
   if (const auto it = streaming.sibling.find(sibling_key(gpu)); it != streaming.sibling.end())
     return it->second;
-  if (const auto it = streaming.memory.find(memory_kind(gpu)); it != streaming.memory.end())
-    return it->second;
+  const std::string_view kind = gpu.dram.known ? gpu.dram.known->kind : std::string_view();
+  if (const auto it = streaming.memory.find(kind); it != streaming.memory.end()) return it->second;
   constexpr double kUsual = 0.85;
   return kUsual;
 }
@@ -175,16 +171,11 @@ double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key, const
   return twin ? ceiling_of_chip(gpu, *twin, weights).value_or(1.0) : 1.0;
 }
 
-std::string_view kernel_family(const hardware::GpuSpec& gpu, const Weights& weights) {
-  const auto it = weights.families.find(gpu.isa);
-  return it == weights.families.end() ? std::string_view(gpu.isa) : std::string_view(it->second);
-}
-
 double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Plateau& plateau,
                const Weights& weights) {
   if (const auto it = plateau.measured.find(gpu.id); it != plateau.measured.end())
     return it->second;
-  const auto family = plateau.kappa.find(kernel_family(gpu, weights));
+  const auto family = plateau.kappa.find(gpu.arch.library.kernel_family);
   const double kappa = family == plateau.kappa.end() ? plateau.generic : family->second;
   if (query.measured_ceiling) {
     if (plateau.above_ceiling) return kappa;

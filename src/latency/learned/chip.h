@@ -35,8 +35,6 @@ struct Chip {
 
 Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights);
 
-/// "hbm" or "gddr".
-std::string_view memory_kind(const hardware::GpuSpec& gpu);
 /// "8.0/HBM2".
 std::string sibling_key(const hardware::GpuSpec& gpu);
 double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming);
@@ -56,9 +54,6 @@ std::optional<BoardFactor> published_ceiling(const hardware::GpuSpec& gpu, hardw
 std::optional<hardware::RateKey> same_units(const hardware::GpuSpec& gpu, hardware::RateKey key);
 /// Board power over the peak; 0 where the file states no power.
 double watt_per_tflop(const hardware::GpuSpec& gpu, hardware::RateKey key);
-
-/// The family whose kernels run on the GPU, "ampere"; its instruction set when unknown.
-std::string_view kernel_family(const hardware::GpuSpec& gpu, const Weights& weights);
 
 struct PlateauQuery {
   double peak = 1;

@@ -159,7 +159,7 @@ GemmTime gemm_time(const GemmProblem& problem, const Chip& chip, const GemmModel
                    const hardware::GpuSpec& gpu, const Weights& weights, double plateau) {
   if (const auto own = model.tiles_of.find(gpu.isa); own != model.tiles_of.end())
     return best_cut(problem, chip, model, own->second, plateau);
-  const std::string_view family = kernel_family(gpu, weights);
+  const std::string& family = gpu.arch.library.kernel_family;
   const auto kin = [&](const std::string& isa) {
     const auto it = weights.families.find(isa);
     return it != weights.families.end() && it->second == family;

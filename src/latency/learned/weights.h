@@ -142,7 +142,7 @@ struct Range {
 struct Weights {
   std::string name;
   ByName<DeviceModel> models;
-  ByName<std::string> families;  ///< instruction set -> family of library kernels
+  ByName<std::string> families;  ///< hardware::LibraryFacts::kernel_family of instruction sets
   ByName<double> node_energy;    ///< process in nm -> energy per FLOP relative to 16 nm
   Streaming streaming;
   ByName<BoardsOfChip> ceilings;  ///< by rate ("bf16_tensor"): peak over the published rate

@@ -28,7 +28,11 @@ std::vector<LintFinding> findings_of(const Edits& edits) {
     EXPECT_NE(at, std::string::npos) << from;
     if (at != std::string::npos) text.replace(at, from.size(), to);
   }
-  const auto gpu = parse_gpu(text, "x.json");
+  Catalog catalog = minimal_catalog();
+  std::string slow = minimal_architecture();  // an eighth of the FP32 rate
+  slow.replace(slow.find("\"1.0\""), 5, "\"1.1\"").replace(slow.find(": 128}"), 6, ": 16}");
+  catalog.add("architectures/1.1.json", slow);
+  const auto gpu = parse_gpu(text, "x.json", catalog);
   EXPECT_TRUE(gpu) << to_string(gpu.error());
   return gpu ? lint(*gpu) : std::vector<LintFinding>{};
 }
@@ -88,6 +92,7 @@ std::vector<Case> cases() {
        "/sm/flop_per_clock/fp16_tensor",
        "1024",
        {{"\"isa\": \"1.0\"", "\"isa\": \"7.0\""},
+        {"\"other\"", "\"nvidia\""},
         {"\"acme\"", "\"volta\""},
         {"\"max_threads\": 1024, \"max_warps\": 32, \"max_blocks\": 16",
          "\"max_threads\": 2048, \"max_warps\": 64, \"max_blocks\": 32"},
@@ -99,6 +104,7 @@ std::vector<Case> cases() {
        "/peak/fp64",
        "implies 12",
        {{"\"isa\": \"1.0\"", "\"isa\": \"7.0\""},
+        {"\"other\"", "\"nvidia\""},
         {"\"acme\"", "\"volta\""},
         {"\"max_threads\": 1024, \"max_warps\": 32, \"max_blocks\": 16",
          "\"max_threads\": 2048, \"max_warps\": 64, \"max_blocks\": 32"},
@@ -137,10 +143,8 @@ std::vector<Case> cases() {
       {"dram-product", "/memory/dram/bandwidth", "307.2 GB/s", {{"2 Gbit/s", "2.4 Gbit/s"}}},
       // 256 / 192 is a third too high.
       {"dram-factor", "/memory/dram/bandwidth", "192 GB/s", {{"2 Gbit/s", "1.5 Gbit/s"}}},
-      {"architecture",
-       "/architecture",
-       "did you mean \"hopper\"",
-       {{"\"acme\"", "\"hoper\""}, {"\"vendor\": \"other\"", "\"vendor\": \"nvidia\""}}},
+      {"architecture", "/architecture", "1.0 is acme", {{"\"acme\"", "\"acne\""}}},
+      {"architecture", "/vendor", "1.0 is other", {{"\"other\"", "\"nvidia\""}}},
       {"rate-unchecked",
        "/peak/bf16_tensor",
        "state /sm/flop_per_clock/bf16_tensor",
@@ -151,6 +155,10 @@ std::vector<Case> cases() {
        "40 times fp32",
        {{"\"bf16_tensor\": 1024", "\"bf16_tensor\": 5120"}, {"10.24 T", "51.2 T"}}},
       {"sm-limits", "/sm/registers", "16384", {{"65536", "64"}}},
+      {"sm-limits",
+       "/sm/warp_size",
+       "1.0 has 32 warp_size",
+       {{"\"warp_size\": 32", "\"warp_size\": 16"}, {"\"max_warps\": 32", "\"max_warps\": 64"}}},
       {"sm-limits", "/sm/max_blocks", "3000", {{"\"max_blocks\": 16", "\"max_blocks\": 3000"}}},
       {"dram-type", "/memory/dram/type", "did you mean \"HBM2\"", {{"HBM2", "hbm2"}}},
       // An HBM3e stack of 24 GB, but with the pins of HBM2.
@@ -168,6 +176,7 @@ std::vector<Case> cases() {
        "/memory/l2/size",
        "24 to 48 MiB",
        {{"\"isa\": \"1.0\"", "\"isa\": \"8.0\""},
+        {"\"other\"", "\"nvidia\""},
         {"\"acme\"", "\"ampere\""},
         {"\"max_threads\": 1024, \"max_warps\": 32, \"max_blocks\": 16",
          "\"max_threads\": 2048, \"max_warps\": 64, \"max_blocks\": 32"},
@@ -177,7 +186,8 @@ std::vector<Case> cases() {
       {"ridge",
        "/peak/fp32",
        "0.625 FLOP/B",
-       {{"\"fp32_lanes\": 64", "\"fp32_lanes\": 8"},
+       {{"\"isa\": \"1.0\"", "\"isa\": \"1.1\""},
+        {"\"fp32_lanes\": 64", "\"fp32_lanes\": 8"},
         {"\"fp32\": 128", "\"fp32\": 16"},
         {"1.28 TFLOP/s", "0.16 TFLOP/s"},
         {"\"bf16_tensor\": 1024", "\"bf16_tensor\": 512"},
@@ -280,12 +290,12 @@ TEST(Lint, ExceptionsDoNotHideFactorsOfTwo) {
 }
 
 TEST(Lint, FilesThatCannotBeReadAreReportedWithTheOthers) {
-  Catalog catalog;
+  Catalog catalog = bare_catalog();
   catalog.add("gpus/a.json", minimal_gpu());
   catalog.add("gpus/b.json", "{\"id\": ");
   const auto files = lint_files(catalog, {});
   ASSERT_TRUE(files);
-  ASSERT_EQ(files->size(), 2U);
+  ASSERT_EQ(files->size(), 4U) << "two GPUs, an architecture, a memory type";
   EXPECT_FALSE((*files)[0].error);
   EXPECT_TRUE((*files)[1].error);
   EXPECT_FALSE(is_clean(std::span(*files)));
@@ -298,6 +308,7 @@ TEST(Lint, FilesThatCannotBeReadAreReportedWithTheOthers) {
 TEST(Lint, GeForceRunsFp32AccumulationAtHalfRate) {
   const Edits ampere{
       {"\"isa\": \"1.0\"", "\"isa\": \"8.6\""},
+      {"\"other\"", "\"nvidia\""},
       {"\"acme\"", "\"ampere\""},
       {"\"max_threads\": 1024, \"max_warps\": 32", "\"max_threads\": 1536, \"max_warps\": 48"},
       {"\"fp32_lanes\": 64", "\"fp32_lanes\": 128"},

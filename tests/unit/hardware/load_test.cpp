@@ -17,12 +17,12 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::string failure(const std::string& text) {
-  const auto gpu = parse_gpu(text, "x.json");
+  const auto gpu = parse_gpu(text, "x.json", minimal_catalog());
   return gpu ? "no error" : to_string(gpu.error());
 }
 
 TEST(ParseGpu, ReadsEveryField) {
-  const auto gpu = parse_gpu(minimal_gpu(), "x.json");
+  const auto gpu = parse_gpu(minimal_gpu(), "x.json", minimal_catalog());
   ASSERT_TRUE(gpu) << to_string(gpu.error());
   EXPECT_EQ(gpu->id, "test-gpu");
   EXPECT_EQ(gpu->name, "Acme Test GPU 10GB");
@@ -100,7 +100,7 @@ TEST(ParseGpu, WantsAReasonForAnAllowance) {
 }
 
 Catalog two_gpus() {
-  Catalog catalog;
+  Catalog catalog = bare_catalog();
   catalog.add("gpus/acme_test_gpu_10gb.json", minimal_gpu());
   std::string other = edited("\"test-gpu\"", "\"other-gpu\"");
   other.replace(other.find("Acme Test GPU 10GB"), 18, "Acme Other GPU 9GB");

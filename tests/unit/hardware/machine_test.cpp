@@ -29,7 +29,7 @@ constexpr const char* kCeilings = R"({
 })";
 
 Machine test_machine() {
-  return {.gpu = parse_gpu(minimal_gpu(), "x.json").value(), .ceilings = {}};
+  return {.gpu = parse_gpu(minimal_gpu(), "x.json", minimal_catalog()).value(), .ceilings = {}};
 }
 
 TEST(Machine, TakesTheDataSheet) {
@@ -130,7 +130,7 @@ class LoadMachine : public ::testing::Test {
   }
   std::string write(const std::string& text) { return folder_.write("machine.json", text); }
   rooftile::testing::TemporaryFolder folder_;
-  Catalog catalog_;
+  Catalog catalog_ = bare_catalog();
 };
 
 TEST_F(LoadMachine, AttachesTheCeilings) {

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 GpuSpec gpu_of(const std::string& text) {
-  auto gpu = parse_gpu(text, "x.json");
+  auto gpu = parse_gpu(text, "x.json", minimal_catalog());
   EXPECT_TRUE(gpu) << to_string(gpu.error());
   return gpu ? *gpu : GpuSpec{};
 }
@@ -35,7 +35,7 @@ Ceilings ceilings_of(const std::string& values) {
 }
 
 Result<Machine> loaded(const std::string& text) {
-  Catalog catalog;
+  Catalog catalog = bare_catalog();
   catalog.add("gpus/acme_test_gpu_10gb.json", text);
   return load_machine(catalog, "test-gpu", std::nullopt);
 }

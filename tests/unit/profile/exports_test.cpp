@@ -80,7 +80,7 @@ TEST(Exports, PercentagesOnlyAreRejected) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
   const auto profile = import_file(files_with("rohanyen").at(0));
   ASSERT_TRUE(profile);
-  const auto run = evaluate(*profile, {});
+  const auto run = evaluate(*profile, {}, Catalog::embedded());
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().code, ErrorCode::Unsupported);
   EXPECT_NE(run.error().message.find("none that counts time, FLOPs or bytes"), std::string::npos);
@@ -124,7 +124,7 @@ TEST(Exports, DeepCamKernelsEqualTheAuthorsTables) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
   for (const auto& [run, table] : {std::pair("PT-fp32-O1-Adam-fw", "CSVs__fp32-O1-Adam-fw"),
                                    std::pair("PT-fp32-O1-LAMB-opt", "CSVs__fp32-O1-LAMB-opt")}) {
-    const auto evaluated = evaluate(joined(files_with(run)), kAuthors);
+    const auto evaluated = evaluate(joined(files_with(run)), kAuthors, Catalog::embedded());
     ASSERT_TRUE(evaluated);
     expect_authors_table(*evaluated, files_with(table).at(0));
   }
@@ -135,7 +135,7 @@ TEST(Exports, DeepCamKernelsEqualTheAuthorsTables) {
 TEST(Exports, DeepCamForwardGivesThePapersTotals) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
   const RawProfile profile = joined(files_with("PT-fp32-O1-Adam-fw"));
-  const auto mean = evaluate(profile, kAuthors);
+  const auto mean = evaluate(profile, kAuthors, Catalog::embedded());
   ASSERT_TRUE(mean);
   const Totals t = totals(*mean);
   EXPECT_EQ(t.kernels, 45U);
@@ -144,7 +144,7 @@ TEST(Exports, DeepCamForwardGivesThePapersTotals) {
   EXPECT_EQ(t.zero_launches, 437);
   EXPECT_NEAR(t.zero_time / t.time, 0.1014, 5e-5);
   EXPECT_NEAR(t.flops, 1.3704e12, 5e7);
-  const auto exact = evaluate(profile, {});
+  const auto exact = evaluate(profile, {}, Catalog::embedded());
   ASSERT_TRUE(exact);
   EXPECT_NEAR(totals(*exact).time, 0.104122, 5e-7);
 }
@@ -153,7 +153,7 @@ TEST(Exports, DeepCamForwardGivesThePapersTotals) {
 TEST(Exports, DeepCamLambOptimizerGivesThePapersTotals) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
   const RawProfile profile = joined(files_with("PT-fp32-O1-LAMB-opt"));
-  const auto run = evaluate(profile, kAuthors);
+  const auto run = evaluate(profile, kAuthors, Catalog::embedded());
   ASSERT_TRUE(run);
   const Totals t = totals(*run);
   EXPECT_EQ(t.kernels, 5U);
@@ -166,7 +166,7 @@ TEST(Exports, DeepCamLambOptimizerGivesThePapersTotals) {
 TEST(Exports, CeleritasWithThousandsSeparators) {
   if (!rooftile::testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
   const RawProfile profile = joined(files_with("output-track-npt-1.csv"));
-  const auto run = evaluate(profile, kAuthors);
+  const auto run = evaluate(profile, kAuthors, Catalog::embedded());
   ASSERT_TRUE(run);
   ASSERT_EQ(run->kernels.size(), 1U);
   const KernelRecord& k = run->kernels[0];

@@ -28,7 +28,7 @@ TEST(LaunchGroups, LaunchesThatAreAlikeComeTogether) {
   ASSERT_TRUE(profile) << to_string(profile.error());
   EvaluateOptions options;
   options.launch_groups = true;
-  const auto run = evaluate(*profile, options);
+  const auto run = evaluate(*profile, options, Catalog::embedded());
   ASSERT_TRUE(run);
   ASSERT_EQ(run->kernels.size(), 2U);
   const KernelRecord& gemm = run->kernels[0];
@@ -39,7 +39,7 @@ TEST(LaunchGroups, LaunchesThatAreAlikeComeTogether) {
   EXPECT_DOUBLE_EQ(gemm.groups[0].time->base(), 240e-9);
   EXPECT_EQ(gemm.groups[1].ordinals, (std::vector<std::int64_t>{2}));
   EXPECT_DOUBLE_EQ(gemm.groups[1].flops->base(), 2 * 70.0);
-  EXPECT_TRUE(evaluate(*profile, {})->kernels[0].groups.empty());
+  EXPECT_TRUE(evaluate(*profile, {}, Catalog::embedded())->kernels[0].groups.empty());
 }
 
 TEST(LaunchGroups, NoneWhereACounterLacksLaunches) {

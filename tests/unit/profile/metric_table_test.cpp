@@ -30,18 +30,22 @@ TEST(MetricTable, NamesThatMovedBetweenChips) {
 TEST(MetricTable, EveryNeededCounterIsUsedByAFormula) {
   for (const char* isa :
        {"7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0", "", "gfx90a", "gfx942"}) {
-    const auto metrics = needed_metrics(isa);
+    const auto metrics = needed_metrics(counting_of(Catalog::embedded(), isa).value());
     EXPECT_GE(metrics.size(), 14U) << isa;
     for (const std::string& metric : metrics) EXPECT_TRUE(is_used_metric(metric)) << metric;
   }
 }
 
 TEST(MetricTable, TheCommandNamesThem) {
-  const std::string command = collect_command("9.0", {"dram__bytes.sum", "lts__t_bytes.sum"});
+  const auto command_of = [](const char* isa, const std::vector<std::string>& metrics) {
+    return collect_command(counting_of(Catalog::embedded(), isa).value(), metrics);
+  };
+  const std::string command = command_of("9.0", {"dram__bytes.sum", "lts__t_bytes.sum"});
   EXPECT_EQ(command,
             "ncu --csv --page raw --print-units base --metrics dram__bytes.sum,lts__t_bytes.sum "
             "./app");
-  EXPECT_TRUE(collect_command("gfx942", {"TCC_BUBBLE_sum"}).starts_with("rocprofv3 --pmc TCC_"));
+  EXPECT_TRUE(command_of("gfx942", {"TCC_BUBBLE_sum"}).starts_with("rocprofv3 --pmc TCC_"));
+  EXPECT_TRUE(command_of("6.1", {"dram__bytes.sum"}).starts_with("nvprof "));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(NcuLong, NotAvailableIsMissingNotZero) {
   const RawProfile p = import(
       kLong + row(0, "k", "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst", "n/a") +
       row(0, "k", "gpu__time_duration.sum", "ns", "1000"));
-  const auto run = evaluate(p, {});
+  const auto run = evaluate(p, {}, Catalog::embedded());
   ASSERT_TRUE(run);
   EXPECT_FALSE(run->kernels[0].flops);
   EXPECT_FALSE(run->kernels[0].zero_ai());
@@ -84,7 +84,7 @@ TEST(NcuLong, TensorInstructionsOfUnknownShapeAreMissedOnlyWhereThereAreSome) {
         import(kLong + row(0, "k", "sm__inst_executed_pipe_tensor.sum", "inst", count) +
                row(0, "k", "sm__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst", "8") +
                row(0, "k", "gpu__time_duration.sum", "ns", "1000"));
-    const auto run = evaluate(p, {});
+    const auto run = evaluate(p, {}, Catalog::embedded());
     EXPECT_TRUE(run);
     return std::any_of(run->warnings.begin(), run->warnings.end(), [](const Warning& warning) {
       return warning.message.find("512 to 8192 FLOP") != std::string::npos;
@@ -105,7 +105,7 @@ TEST(NcuLong, RatiosAreOverLaunchesThatHaveAllCounters) {
             row(i, "k", "dram__bytes.sum", "byte", bytes[i]) +
             row(i, "k", "lts__t_bytes.sum", "byte", "n/a");
   }
-  const auto run = evaluate(import(text), {});
+  const auto run = evaluate(import(text), {}, Catalog::embedded());
   ASSERT_TRUE(run);
   EXPECT_EQ(run->kernels[0].launches, 1);
   EXPECT_DOUBLE_EQ(run->kernels[0].time->base(), 10e-9);
@@ -181,7 +181,7 @@ TEST(NcuLong, SectionsRepeatMetricsAndRulesHaveRowsOfTheirOwn) {
       "\"0\",\"k\",\"12.0\",\"Memory Workload Analysis\",\"Memory "
       "Throughput\",\"Gbyte/s\",\"345.14\",\n");
   EXPECT_EQ(p.kernels.at(0).launches(), 1);
-  const auto run = evaluate(p, {});
+  const auto run = evaluate(p, {}, Catalog::embedded());
   ASSERT_TRUE(run);
   // 345.14 GB/s * 6.75 us = 2329695 B
   EXPECT_NEAR(run->kernels[0].bytes[2]->base(), 2329695.0, 1e-3);
@@ -250,7 +250,7 @@ TEST(NcuWide, RatesPerCycleAndPerSecondTimesTheirOwnLaunch) {
       "cycle\"\n"
       "\"0\",\"1\",\"k\",\"100\",\"1\",\"2\",\"10\",\"0\",\"0\",\"512\"\n"
       "\"1\",\"1\",\"k\",\"200\",\"3\",\"1\",\"20\",\"0\",\"0\",\"0\"\n");
-  const auto run = evaluate(p, {});
+  const auto run = evaluate(p, {}, Catalog::embedded());
   ASSERT_TRUE(run);
   const KernelRecord& k = run->kernels.at(0);
   EXPECT_NEAR(k.flops_by.at({DType::Fp32, hardware::Pipe::Vector}).base(), 80000.0, 1e-6);
@@ -268,7 +268,7 @@ TEST(Tensor, TotalsAreNotAddedToTheirParts) {
              inst("sm__ops_path_tensor_op_hgmma_src_fp16.sum", "40") +
              inst("sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_on.sum", "3") +
              inst("sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", "4"));
-  const auto run = evaluate(p, {});
+  const auto run = evaluate(p, {}, Catalog::embedded());
   ASSERT_TRUE(run);
   const KernelRecord& k = run->kernels.at(0);
   EXPECT_DOUBLE_EQ(k.flops_by.at({DType::Fp16, hardware::Pipe::Tensor}).base(), 100.0);
@@ -277,8 +277,9 @@ TEST(Tensor, TotalsAreNotAddedToTheirParts) {
 
 TEST(Tensor, InstructionsAreWorthWhatTheirShapeIs) {
   const auto flops = [](const std::string& kernel) {
-    const auto run = evaluate(
-        import(kLong + row(0, kernel, "sm__inst_executed_pipe_tensor.sum", "inst", "10")), {});
+    const auto run =
+        evaluate(import(kLong + row(0, kernel, "sm__inst_executed_pipe_tensor.sum", "inst", "10")),
+                 {}, Catalog::embedded());
     EXPECT_TRUE(run);
     return run->kernels.at(0).flops;
   };
@@ -293,7 +294,7 @@ TEST(Tensor, TheNameDecidesBeforeAnyConstant) {
         evaluate(import("\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\","
                         "\"Metric Unit\",\"Metric Value\"\n\"0\",\"1\",\"" +
                         kernel + "\",\"sm__inst_executed_pipe_tensor.sum\",\"inst\",\"10\"\n"),
-                 options);
+                 options, Catalog::embedded());
     EXPECT_TRUE(run);
     return run->kernels.at(0).flops.value_or(Flops{}).base();
   };
@@ -316,7 +317,7 @@ TEST(Tensor, PeaksOfEverySourceTypeAreRoofs) {
       import(kLong + row(0, "k", "sm__cycles_elapsed.avg.per_second", "Ghz", "1") +
              peak("fp8_dst_fp32_sparsity_off", "1000") + peak("fp8_dst_fp32_sparsity_on", "9000") +
              peak("int8", "2000") + peak("fp64", "64")),
-      {});
+      {}, Catalog::embedded());
   ASSERT_TRUE(run);
   std::map<hardware::RateKey, double> roofs;
   for (const ExportRoof& roof : run->export_roofs) roofs[roof.rate.value()] = roof.value;
@@ -332,9 +333,10 @@ TEST(ZeroFlops, AreBelievedWhenTwoPrecisionsWereCounted) {
   };
   std::string text = kLong + row(0, "k", "dram__bytes.sum", "byte", "10");
   for (const char* op : {"fadd", "fmul", "ffma"}) text += inst(op);
-  EXPECT_FALSE(evaluate(import(text), {})->kernels.at(0).flops) << "FP16 work is not excluded";
+  EXPECT_FALSE(evaluate(import(text), {}, Catalog::embedded())->kernels.at(0).flops)
+      << "FP16 work is not excluded";
   for (const char* op : {"hadd", "hmul", "hfma"}) text += inst(op);
-  EXPECT_TRUE(evaluate(import(text), {})->kernels.at(0).zero_ai());
+  EXPECT_TRUE(evaluate(import(text), {}, Catalog::embedded())->kernels.at(0).zero_ai());
 }
 
 TEST(NcuWide, WithoutARowOfUnitsBaseUnitsAreAssumedAndSaid) {
@@ -386,7 +388,7 @@ TEST(NcuText, SectionsAsPrinted) {
   EXPECT_EQ(p.kernels[0].name, "saxpy(float, int)");
   EXPECT_EQ(p.kernels[0].grid, (Dim3{1024, 1, 1}));
   EXPECT_EQ(p.device.isa, "7.5");
-  const auto run = evaluate(p, {});
+  const auto run = evaluate(p, {}, Catalog::embedded());
   ASSERT_TRUE(run);
   EXPECT_DOUBLE_EQ(run->kernels[0].time->base(), 1.66e-3);
   EXPECT_DOUBLE_EQ(run->kernels[0].bytes[2]->base(), 200e9 * 1.66e-3);

@@ -21,7 +21,7 @@ std::string failure(const std::string& text) {
 }
 
 KernelRecord only(const RawProfile& profile) {
-  const auto run = evaluate(profile, {});
+  const auto run = evaluate(profile, {}, Catalog::embedded());
   EXPECT_TRUE(run) << to_string(run.error());
   EXPECT_EQ(run->kernels.size(), 1U);
   return run->kernels.at(0);
@@ -207,7 +207,7 @@ TEST(Kineto, KernelsCountersAndDevice) {
     ASSERT_EQ(p.kernels.size(), 2U);
     EXPECT_EQ(p.kernels[0].launches(), 2);
     EXPECT_EQ(p.kernels[0].grid, (Dim3{4, 2, 1}));
-    const auto run = evaluate(p, {});
+    const auto run = evaluate(p, {}, Catalog::embedded());
     ASSERT_TRUE(run);
     EXPECT_DOUBLE_EQ(run->kernels[0].time->base(), 6.928e-6);
     EXPECT_FALSE(run->kernels[0].flops);

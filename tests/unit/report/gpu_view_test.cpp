@@ -17,7 +17,9 @@ namespace {
 using ::testing::HasSubstr;
 
 hardware::Machine test_machine() {
-  return {.gpu = hardware::parse_gpu(hardware::minimal_gpu(), "x.json").value(), .ceilings = {}};
+  return {.gpu = hardware::parse_gpu(hardware::minimal_gpu(), "x.json", hardware::minimal_catalog())
+                     .value(),
+          .ceilings = {}};
 }
 
 std::size_t widest_line(const std::string& text) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hardware/gpu_spec.h"
+#include "hardware/rate_key.h"
 
 #include <fmt/format.h>
+
+#include <vector>
 
 #include "core/text.h"
 
