@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
-#include <string>
+#include <cstdlib>
 
+#include "catalogue.h"
 #include "fit/dataset.h"
+#include "memory_file.h"
 
-// The reader takes a path: the input lives in an anonymous file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const int file = memfd_create("rooftile_fuzz", 0);
-  if (file < 0) return 0;
-  if (write(file, data, size) == static_cast<ssize_t>(size)) {
-    rooftile::fit::Dataset dataset;
-    (void)rooftile::fit::read_dataset("/proc/self/fd/" + std::to_string(file),
-                                      rooftile::Catalog::embedded(), dataset);
+  static rooftile::fuzz::MemoryFile file;
+  rooftile::fit::Dataset dataset;
+  const auto read = rooftile::fit::read_dataset(file.holding(data, size),
+                                                rooftile::fuzz::small_catalogue(), dataset);
+  if (!rooftile::fuzz::explained(read)) return 0;
+  for (const rooftile::fit::Sample& sample : dataset.samples) {
+    if (!(sample.measured > 0)) std::abort();
+    if (sample.gpu >= dataset.machines.size()) std::abort();
+    if (sample.campaign >= dataset.campaigns.size()) std::abort();
   }
-  close(file);
   return 0;
 }

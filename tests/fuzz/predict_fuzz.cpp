@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// End to end: bytes -> reader -> default predictor -> every writer -> read back. The first byte
+// says what the rest is: a model, or a GPU that a model is predicted on.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/predict.h"
+#include "catalogue.h"
+#include "core/csv.h"
+#include "memory_file.h"
+#include "report/views.h"
+
+namespace {
+
+using namespace rooftile;
+
+void check(const Report& report) {
+  const auto number = [](double value) {
+    if (!std::isfinite(value) || value < 0) std::abort();
+  };
+  number(report.latency.total_ms);
+  if (report.latency.low_ms > report.latency.total_ms * (1 + 1e-9)) std::abort();
+  if (report.latency.high_ms < report.latency.total_ms * (1 - 1e-9)) std::abort();
+  const auto json = nlohmann::json::parse(report::to_json(report), nullptr, false);
+  if (json.is_discarded()) std::abort();
+  if (json["latency"]["total_ms"].get<double>() != report.latency.total_ms) std::abort();
+  if (json["operators"].size() < report.operators.size()) std::abort();
+  const std::string csv = report::to_csv(report);
+  CsvReader reader = CsvReader::from_text(csv, "csv", {});
+  std::size_t rows = 0;
+  while (true) {
+    const auto more = reader.next();
+    if (!more) std::abort();
+    if (!*more) break;
+    ++rows;
+  }
+  if (rows < report.operators.size() + 1) std::abort();
+  if (nlohmann::json::parse(report::to_chrome_trace(report), nullptr, false).is_discarded())
+    std::abort();
+  for (const char c : report::to_text(report, {.color = false, .width = 80})) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n') std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string content(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const bool gpu = data[0] % 2 == 1;
+  Catalog catalog = fuzz::small_catalogue();
+  catalog.add(gpu ? "gpus/own.json" : "models/own.json", content);
+  Request request;
+  request.model = gpu ? "gpt2" : "own";
+  request.gpu = gpu ? "own" : "v100-pcie-32gb";
+  request.batch = 2;
+  request.phase = data[0] % 4 < 2 ? "infer" : "train";
+  const auto report = app::predict_with(request, catalog, fuzz::default_predictor());
+  if (fuzz::explained(report)) check(*report);
+  return 0;
+}
