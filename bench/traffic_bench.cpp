@@ -13,11 +13,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aggregate/scaling.h"
 #include "bench.h"
 #include "core/catalog.h"
 #include "hardware/machine.h"
 #include "latency/predictor.h"
-#include "latency/scaling.h"
 #include "ops/any_op.h"
 #include "traffic/closed.h"
 #include "traffic/random_layer.h"
@@ -51,19 +51,15 @@ std::vector<ops::ConvShape> resnet50() {
   return layers;
 }
 
-latency::ScalingStudy make_study(const hardware::Machine& machine) {
-  std::vector<latency::ScalingKernel> kernels;
+aggregate::ScalingStudy make_study(const hardware::Machine& machine,
+                                   const latency::Predictor& predictor) {
+  std::vector<graph::LoweredKernel> kernels;
   for (const ops::ConvShape& conv : resnet50()) {
     ops::KernelList works;
     ops::forward(ops::Conv2d{.conv = conv}, {.precision = ops::precision_of(DType::Fp32)}, works);
-    const ops::KernelWork& work = works.front();
-    const auto job = latency::bind(work, machine).value();
-    kernels.push_back({.work = work,
-                       .count = 1,
-                       .machine = latency::make_time_machine(machine, job.roof.compute,
-                                                             work.compute, work.matrix)});
+    kernels.push_back({.name = "conv", .work = works.front()});
   }
-  return {std::move(kernels), machine.gpu};
+  return aggregate::ScalingStudy::make(kernels, machine, predictor).value();
 }
 
 /// Seconds of the exact model on the convolutions of one variant.
@@ -142,13 +138,13 @@ int main() {
       for (const traffic::RandomLayer& layer : layers) checksum += closed_l2(layer);
     }
   });
-  const latency::ScalingStudy study = make_study(*machine);
+  const auto predictor = latency::make_predictor({}, Catalog::embedded()).value();
+  const aggregate::ScalingStudy study = make_study(*machine, *predictor);
   constexpr int kVariants = 1000;
   const double variants = bench::best_seconds(3, [&] {
     for (int i = 0; i < kVariants; ++i) {
-      latency::Factors factors;
-      factors.set(latency::Resource::Lanes, 1.0 + 0.001 * i);
-      checksum += study.step(factors).seconds;
+      checksum += study.step(hardware::Factors::one(hardware::MachineKey::Lanes, 1.0 + 0.001 * i))
+                      .total.base();
     }
   });
   if (checksum < 0) return 1;

@@ -320,7 +320,7 @@ void set_parts(const Schedule& times, StepEstimate& step) {
   for (const OperatorEstimate& op : step.operators) {
     const Seconds time = op.estimate.time * (static_cast<double>(op.kernel.count) / depth);
     parts.kernels += time;
-    step.by_limiter[static_cast<std::size_t>(op.estimate.limiter)] += time;
+    step.by_limiter[static_cast<std::size_t>(op.estimate.limiter())] += time;
   }
   const Seconds gradients = min(times.gradients, times.exposed_gradients);
   const Seconds exposed = times.forward.exposed() + times.backward.exposed() + gradients;

@@ -73,7 +73,7 @@ struct StepEstimate {
   StepParts parts;
   /// Indexed by graph::Phase; with the waiting in it, without exposed communication.
   std::array<Seconds, 4> by_phase{};
-  std::array<Seconds, latency::kLimiters> by_limiter{};  ///< kernels; indexed by latency::Limiter
+  latency::Terms by_limiter{};  ///< time of the kernels that a resource limits
   /// Of one replica: all of its stages, all micro-batches. A mean GPU runs 1 / stages of them.
   std::vector<OperatorEstimate> operators;
   std::vector<TransferEstimate> transfers;  ///< several GPUs only
@@ -82,13 +82,37 @@ struct StepEstimate {
   [[nodiscard]] Seconds of(graph::Phase phase) const {
     return by_phase[static_cast<std::size_t>(phase)];
   }
-  [[nodiscard]] Seconds of(latency::Limiter limiter) const {
+  [[nodiscard]] Seconds of(latency::Resource limiter) const {
     return by_limiter[static_cast<std::size_t>(limiter)];
   }
 };
 
 /// The estimate of a kernel as part of a step: its excess bytes and the gap behind it.
 latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKernel& kernel);
+
+/// Adds up the kernels of a step, whose estimates went through in_step().
+class StepSum {
+ public:
+  void add(const graph::LoweredKernel& kernel, const latency::Estimate& estimate);
+  /// Without the list of operators.
+  [[nodiscard]] StepEstimate step() const;
+
+ private:
+  /// Half of an interval, from equally correlated errors: the variance of the sum is
+  ///   rho (sum of w)^2 + (1 - rho) sum of w^2
+  /// with w = what an operator's launches together may be off. With many operators the first term
+  /// stays: the width falls to sqrt(rho) of the sum of the widths and no further.
+  struct CorrelatedWidth {
+    Seconds sum;
+    double squares = 0;
+    void add(Seconds width);
+    [[nodiscard]] Seconds total() const;
+  };
+  StepEstimate sums_;
+  Seconds host_;  ///< to launch everything
+  CorrelatedWidth below_, above_;
+  bool bound_only_ = true;
+};
 
 /// `operators` hold estimates that went through in_step().
 StepEstimate step_time(std::vector<OperatorEstimate> operators);

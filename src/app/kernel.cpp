@@ -14,22 +14,26 @@ namespace rooftile::app {
 
 namespace {
 
-std::string arithmetic(latency::Limiter limiter, const latency::Job& job,
+std::string arithmetic(latency::Resource limiter, const latency::Job& job,
                        const traffic::Traffic& traffic) {
   switch (limiter) {
-    case latency::Limiter::Compute:
+    case latency::Resource::Compute:
       return fmt::format(
           "{} at {}{}", format_flops(latency::least_flops(job.work)), format_rate(job.roof.compute),
           latency::least_flops(job.work) < job.work.flops ? " (Winograd or FFT)" : "");
-    case latency::Limiter::L1:
+    case latency::Resource::L1:
       return fmt::format("{} at {}", format_bytes(traffic.l1), format_rate(*job.roof.l1));
-    case latency::Limiter::L2:
+    case latency::Resource::L2:
       return fmt::format("{} at {}", format_bytes(traffic.l2), format_rate(*job.roof.l2));
-    case latency::Limiter::Dram:
+    case latency::Resource::Dram:
       return fmt::format("{} at {} ({} may be in L2 already)",
                          format_bytes(traffic.dram() - traffic.dram_avoidable),
                          format_rate(job.roof.dram), format_bytes(traffic.dram_avoidable));
-    case latency::Limiter::Launch: return "shortest kernel seen";
+    case latency::Resource::Launch: return "shortest kernel seen";
+    case latency::Resource::Shared:
+    case latency::Resource::Link:
+    case latency::Resource::Latency:
+    case latency::Resource::Host: break;  // no roofs of a kernel
   }
   return {};
 }
@@ -40,11 +44,10 @@ report::KernelReport explain(const graph::LoweredKernel& kernel, const latency::
   report.row = report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
   const traffic::Traffic least = traffic::compulsory(job.work, machine.gpu);
   const latency::BoundTerms terms = latency::bound_terms(job.work, least, job.roof);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    const auto limiter = static_cast<latency::Limiter>(i);
-    if (terms[i]) {
+  for (const latency::Resource limiter : latency::kRoofs) {
+    if (const auto& term = terms[static_cast<std::size_t>(limiter)]) {
       report.terms.push_back({.limiter = std::string(name_of(limiter)),
-                              .ms = to_ms(*terms[i]),
+                              .ms = to_ms(*term),
                               .arithmetic = arithmetic(limiter, job, least)});
     } else {
       report.unknown.emplace_back(name_of(limiter));

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/text.h"
+#include "graph/fuse.h"
 
 namespace rooftile::app {
 
@@ -162,8 +163,9 @@ Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::C
   ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
   if (!conv) {
     ROOFTILE_TRY(graph::Graph graph, import_step(step, options, catalog));
-    return StepKernels{.kernels = graph::lower(graph, options.lower),
-                       .notes = std::move(graph.notes)};
+    std::vector<std::string> notes = graph.notes;
+    if (options.fuse) graph = graph::fuse(graph);
+    return StepKernels{.kernels = graph::lower(graph, options.lower), .notes = std::move(notes)};
   }
   ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));
   return StepKernels{.kernels = {{.name = "conv", .work = std::move(work)}}, .notes = {}};

@@ -28,7 +28,7 @@ Result<StepOptions> parse_step_options(const Request& request);
 Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
                                  const Catalog& catalog);
 
-/// The kernels of the step, or the one of `conv` that `conv->pass` names.
+/// The kernels that the step launches on one GPU, or the one of `conv` that `conv->pass` names.
 struct StepKernels {
   std::vector<graph::LoweredKernel> kernels;
   std::vector<std::string> notes;  ///< of the graph

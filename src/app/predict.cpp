@@ -65,18 +65,17 @@ Result<aggregate::Interconnect> links_of(const hardware::SystemSpec& system,
   return links;
 }
 
-Result<aggregate::StepEstimate> estimate(const graph::Graph& graph,
-                                         const graph::LowerOptions& options,
-                                         const hardware::Machine& machine,
-                                         const latency::Predictor& predictor) {
+Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<graph::LoweredKernel> kernels,
+                                                          const hardware::Machine& machine,
+                                                          const latency::Predictor& predictor) {
   ROOFTILE_CHECK(predictor.check(machine));
   std::vector<aggregate::OperatorEstimate> operators;
-  for (graph::LoweredKernel& kernel : graph::lower(graph, options)) {
+  for (graph::LoweredKernel& kernel : kernels) {
     ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));  // a rate for every dtype
     const auto estimate = aggregate::in_step(predictor.estimate(job, machine), kernel);
     operators.push_back({std::move(kernel), estimate});
   }
-  return aggregate::step_time(std::move(operators));
+  return operators;
 }
 
 }  // namespace
@@ -104,8 +103,9 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   std::vector<aggregate::StageEstimate> estimates;
   const bool train = options.lower.mode == graph::Mode::Train;
   for (const graph::Stage& stage : stages) {
-    ROOFTILE_TRY(auto step, estimate(stage.graph, options.lower, machine, predictor));
-    estimates.push_back({.step = std::move(step),
+    ROOFTILE_TRY(auto operators,
+                 estimate(graph::lower(stage.graph, options.lower), machine, predictor));
+    estimates.push_back({.step = aggregate::step_time(std::move(operators)),
                          .reductions = graph::reductions(stage.graph, options.lower),
                          .gradients = train ? graph::gradient_buckets(stage.graph)
                                             : std::vector<graph::GradientBucket>{},
@@ -136,14 +136,13 @@ Result<Report> predict(const Request& request, const Catalog& catalog) {
   return predict_with(request, catalog, *predictor);
 }
 
-Result<EstimatedKernels> estimate_kernels(const Request& request, const hardware::Machine& machine,
-                                          const Catalog& catalog,
+Result<EstimatedKernels> estimate_kernels(const Request& request,
+                                          const std::optional<ops::ConvShape>& conv,
+                                          const hardware::Machine& machine, const Catalog& catalog,
                                           const latency::Predictor& predictor) {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
-  ROOFTILE_TRY(auto model, import_step(request, options, catalog));
-  if (options.fuse) model = graph::fuse(model);
-  ROOFTILE_TRY(auto step, estimate(model, options.lower, machine, predictor));
-  return EstimatedKernels{.operators = std::move(step.operators), .notes = std::move(model.notes)};
+  ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, catalog));
+  ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor));
+  return EstimatedKernels{.operators = std::move(operators), .notes = std::move(step.notes)};
 }
 
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

@@ -3,6 +3,7 @@
 // The whole pipeline on one page: model and machine in, report out.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,14 +23,16 @@ Result<Report> predict(const Request& request, const Catalog& catalog);
 Result<Report> predict_with(const Request& request, const Catalog& catalog,
                             const latency::Predictor& predictor);
 
-/// The kernels of the step on one GPU in the order of execution, each with its estimate per launch;
-/// kernels of a block that repeats have a count. request.gpu and request.machine are not looked at.
+/// The kernels of the step on one GPU in the order of execution, or the one of `conv`, each with its
+/// estimate per launch; kernels of a block that repeats have a count. request.gpu and
+/// request.machine are not looked at.
 struct EstimatedKernels {
   std::vector<aggregate::OperatorEstimate> operators;
   std::vector<std::string> notes;  ///< on the model
 };
-Result<EstimatedKernels> estimate_kernels(const Request& request, const hardware::Machine& machine,
-                                          const Catalog& catalog,
+Result<EstimatedKernels> estimate_kernels(const Request& request,
+                                          const std::optional<ops::ConvShape>& conv,
+                                          const hardware::Machine& machine, const Catalog& catalog,
                                           const latency::Predictor& predictor);
 
 /// The same step on each of `gpus`; request.gpu is not looked at.

@@ -248,7 +248,7 @@ Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
   EstimatedKernels step;
   const bool modelled = !request.step.model.empty();
   if (modelled) {
-    ROOFTILE_TRY(step, estimate_kernels(request.step, machine, catalog, *predictor));
+    ROOFTILE_TRY(step, estimate_kernels(request.step, {}, machine, catalog, *predictor));
     for (std::string& note : step.notes) chart.warnings.push_back({"model", std::move(note)});
   }
   const auto matches = match_runs(chart, step.operators);

@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 
+#include "aggregate/scaling.h"
 #include "app/options.h"
 #include "app/scale_limits.h"
 #include "core/text.h"
@@ -14,17 +15,17 @@
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
 #include "latency/predictor.h"
-#include "latency/scaling.h"
 
 namespace rooftile::app {
 
 namespace {
 
-using latency::Factors;
-using latency::Resource;
+using aggregate::ScalingStudy;
+using hardware::Factors;
+using hardware::MachineKey;
 
 struct Assignment {
-  Resource resource;
+  MachineKey key;
   double value;
 };
 
@@ -40,7 +41,7 @@ Result<Assignment> parse_assignment(std::string_view option, std::string_view te
     return usage_error(fmt::format("{} \"{}\" has no value", option, printable(text)),
                        "write KEY=NUMBER, for example dram_bw=2");
   }
-  ROOFTILE_TRY(const Resource resource, latency::parse_resource(text.substr(0, at)));
+  ROOFTILE_TRY(const MachineKey key, hardware::parse_machine_key(text.substr(0, at)));
   std::string_view number = text.substr(at + 1);
   if (number.ends_with('x')) number.remove_suffix(1);
   const auto value = parse_double(number);
@@ -49,7 +50,7 @@ Result<Assignment> parse_assignment(std::string_view option, std::string_view te
                                    printable(text), range.least, range.most),
                        "write KEY=NUMBER, for example dram_bw=2");
   }
-  return Assignment{.resource = resource, .value = *value};
+  return Assignment{.key = key, .value = *value};
 }
 
 /// The assignments of one option; a resource may have but one.
@@ -61,9 +62,9 @@ Result<std::vector<Assignment>> parse_assignments(std::string_view option,
     ROOFTILE_TRY(const Assignment a, parse_assignment(option, text, range));
     const bool again =
         std::any_of(assignments.begin(), assignments.end(),
-                    [&a](const Assignment& earlier) { return earlier.resource == a.resource; });
+                    [&a](const Assignment& earlier) { return earlier.key == a.key; });
     if (again) {
-      return usage_error(fmt::format("{} states {} twice", option, name_of(a.resource)),
+      return usage_error(fmt::format("{} states {} twice", option, name_of(a.key)),
                          "state each resource once");
     }
     assignments.push_back(a);
@@ -86,7 +87,7 @@ Result<double> parse_target(std::string_view text) {
 
 struct Choices {
   Factors factors;
-  latency::CostModel cost;
+  aggregate::CostModel cost;
   std::vector<double> targets;
   bool study = false;
 };
@@ -102,11 +103,11 @@ Result<Choices> parse(const ScaleRequest& request) {
   choices.study = request.study;
   ROOFTILE_TRY(const auto factors,
                parse_assignments("--set", request.set, {.least = kLeast, .most = kMost}));
-  for (const Assignment& a : factors) choices.factors.set(a.resource, a.value);
+  for (const Assignment& a : factors) choices.factors.set(a.key, a.value);
   ROOFTILE_TRY(const auto weights,
                parse_assignments("--cost", request.cost, {.least = 0, .most = kMost}));
   for (const Assignment& a : weights) {
-    choices.cost.weight[static_cast<std::size_t>(a.resource)] = a.value;
+    choices.cost.weight[static_cast<std::size_t>(a.key)] = a.value;
   }
   if (request.study) choices.targets = {1.5, 2.0, 3.0};
   if (request.optimize) {
@@ -116,120 +117,90 @@ Result<Choices> parse(const ScaleRequest& request) {
   return choices;
 }
 
-struct NamedStudy {
-  std::string name;
-  latency::ScalingStudy study;
-  std::vector<std::string> kernel_names;
-  std::vector<std::string> notes;  ///< on the model
-};
-
-/// Equal kernels are merged: a variant then costs one evaluation per distinct kernel.
-Result<NamedStudy> make_study(const ScaleRequest& request, const Request& step,
-                              const hardware::Machine& machine, const Catalog& catalog) {
-  ROOFTILE_TRY(StepKernels lowered, step_kernels(step, request.conv, catalog));
-  std::vector<latency::ScalingKernel> merged;
-  std::vector<std::string> names;
-  for (const graph::LoweredKernel& kernel : lowered.kernels) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const auto& earlier) {
-      return earlier.work == kernel.work;
-    });
-    if (same != merged.end()) {
-      same->count += static_cast<double>(kernel.count);
-      continue;
-    }
-    ROOFTILE_TRY(const auto job, latency::bind(kernel.work, machine));
-    merged.push_back({.work = kernel.work,
-                      .count = static_cast<double>(kernel.count),
-                      .machine = latency::make_time_machine(
-                          machine, job.roof.compute, kernel.work.compute, kernel.work.matrix)});
-    names.push_back(kernel.name);
-  }
-  const std::string name = request.conv
-                               ? "conv " + ops::shape_text(*request.conv)
-                               : fmt::format("{} {}, batch {}", step.model, step.phase, step.batch);
-  return NamedStudy{.name = name,
-                    .study = latency::ScalingStudy(std::move(merged), machine.gpu),
-                    .kernel_names = std::move(names),
-                    .notes = std::move(lowered.notes)};
+std::string study_name(const ScaleRequest& request, const Request& step) {
+  return request.conv ? "conv " + ops::shape_text(*request.conv)
+                      : fmt::format("{} {}, batch {}", step.model, step.phase, step.batch);
 }
 
-report::ScaleVariant make_variant(const latency::ScalingStudy& study, const Factors& factors,
-                                  double base_seconds, const latency::CostModel& cost) {
-  const latency::StepOutcome outcome = study.step(factors);
+report::ScaleVariant make_variant(const ScalingStudy& study, const Factors& factors,
+                                  Seconds base_time, const aggregate::CostModel& cost) {
+  const aggregate::StepEstimate step = study.step(factors);
   report::ScaleVariant variant;
-  for (const Resource r : latency::kAllResources) {
-    if (factors.of(r) != 1.0) variant.factors.emplace(name_of(r), factors.of(r));
+  for (const MachineKey key : hardware::kAllMachineKeys) {
+    if (factors.of(key) != 1.0) variant.factors.emplace(name_of(key), factors.of(key));
   }
-  variant.time_ms = outcome.seconds * 1e3;
-  variant.speedup = base_seconds / outcome.seconds;
+  variant.time_ms = to_ms(step.total);
+  variant.speedup = base_time / step.total;
   variant.cost = cost.cost(factors);
-  variant.bottleneck = name_of(outcome.bottleneck());
-  for (std::size_t i = 0; i < outcome.share.size(); ++i) {
-    if (outcome.share[i] > 0) {
-      variant.share.emplace(name_of(static_cast<latency::Bottleneck>(i)), outcome.share[i]);
-    }
+  Seconds longest;
+  for (const hardware::Resource limiter : hardware::kAllResources) {
+    const Seconds time =
+        limiter == hardware::Resource::Host ? step.parts.host : step.of(limiter);
+    if (!(time > Seconds{})) continue;
+    variant.share.emplace(name_of(limiter), time / step.total);
+    if (time > longest) longest = time, variant.limiter = name_of(limiter);
   }
   return variant;
 }
 
-report::BalanceRow balance_row(const latency::BalancePoint& point, double speedup_at_2x) {
-  return {.resource = std::string(name_of(point.resource)),
-          .factor = point.factor,
-          .speedup = point.speedup,
-          .speedup_at_2x = speedup_at_2x};
+std::vector<report::BalanceRow> balance_rows(
+    const std::array<aggregate::BalancePoint, hardware::kMachineKeys>& points) {
+  std::vector<report::BalanceRow> rows;
+  for (const aggregate::BalancePoint& point : points) {
+    rows.push_back({.resource = std::string(name_of(point.key)),
+                    .factor = point.factor,
+                    .speedup = point.speedup,
+                    .speedup_at_2x = point.speedup_at_2x});
+  }
+  return rows;
 }
 
-Factors doubled(Resource resource) {
-  Factors factors;
-  factors.set(resource, 2);
-  return factors;
+/// Each kernel before and after.
+std::vector<report::ScaledLayer> make_layers(const ScalingStudy& study, const Factors& factors,
+                                             const aggregate::BalancePoints& balance) {
+  const auto before = study.launches(Factors{});
+  const auto after = study.launches(factors);
+  std::vector<report::ScaledLayer> layers;
+  for (std::size_t i = 0; i < study.kernels().size(); ++i) {
+    const graph::LoweredKernel& kernel = study.kernels()[i];
+    layers.push_back({.name = kernel.name,
+                      .shape = ops::shape_text(kernel.work.shape),
+                      .count = static_cast<double>(kernel.count),
+                      .base_ms = to_ms(before[i].time),
+                      .time_ms = to_ms(after[i].time),
+                      .base_limiter = std::string(name_of(before[i].limiter())),
+                      .limiter = std::string(name_of(after[i].limiter())),
+                      .base_algorithm = std::string(before[i].algorithm),
+                      .algorithm = std::string(after[i].algorithm),
+                      .balance = balance_rows(balance.kernels[i])});
+  }
+  return layers;
 }
 
 /// `searched` hears of every target that was searched, and may stop.
-Result<report::ScaleStep> make_step(const NamedStudy& named, const Choices& choices,
+Result<report::ScaleStep> make_step(std::string name, const ScalingStudy& study,
+                                    const Choices& choices,
                                     const std::function<Status(double)>& searched) {
-  const latency::ScalingStudy& study = named.study;
-  const double base = study.step(Factors{}).seconds;
+  const Seconds base = study.step(Factors{}).total;
+  const aggregate::BalancePoints balance = aggregate::balance_points(study);
   report::ScaleStep step;
-  step.name = named.name;
+  step.name = std::move(name);
   step.base = make_variant(study, Factors{}, base, choices.cost);
+  step.balance = balance_rows(balance.step);
   if (choices.factors != Factors{}) {
     step.variants.push_back(make_variant(study, choices.factors, base, choices.cost));
-    for (std::size_t i = 0; i < study.kernels().size(); ++i) {
-      const latency::KernelOutcome before = study.kernel(i, Factors{});
-      const latency::KernelOutcome after = study.kernel(i, choices.factors);
-      step.layers.push_back({.name = named.kernel_names[i],
-                             .shape = ops::shape_text(study.kernels()[i].work.shape),
-                             .count = study.kernels()[i].count,
-                             .base_ms = before.seconds * 1e3,
-                             .time_ms = after.seconds * 1e3,
-                             .base_bottleneck = std::string(name_of(before.bottleneck)),
-                             .bottleneck = std::string(name_of(after.bottleneck)),
-                             .base_algorithm = std::string(before.algorithm),
-                             .algorithm = std::string(after.algorithm),
-                             .balance = {}});
-      for (const Resource r : latency::kAllResources) {
-        step.layers.back().balance.push_back(
-            balance_row(latency::balance_point(study, i, r),
-                        before.seconds / study.kernel(i, doubled(r)).seconds));
-      }
-    }
+    step.layers = make_layers(study, choices.factors, balance);
   }
   if (choices.study) {
     for (const double factor : {2.0, 4.0}) {
-      for (const Resource r : latency::kAllResources) {
-        Factors one;
-        one.set(r, factor);
-        step.variants.push_back(make_variant(study, one, base, choices.cost));
+      for (const MachineKey key : hardware::kAllMachineKeys) {
+        step.variants.push_back(
+            make_variant(study, Factors::one(key, factor), base, choices.cost));
       }
     }
   }
-  for (const Resource r : latency::kAllResources) {
-    step.balance.push_back(
-        balance_row(latency::balance_point(study, r), base / study.step(doubled(r)).seconds));
-  }
   for (const double target : choices.targets) {
-    const auto best = latency::optimize(study, target, choices.cost);
+    const auto best = aggregate::optimize(study, target, choices.cost);
     std::optional<report::ScaleVariant> variant;
     if (best) variant = make_variant(study, best->factors, base, choices.cost);
     step.balanced.emplace_back(target, std::move(variant));
@@ -246,7 +217,7 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   ROOFTILE_TRY(const Choices choices, parse(request));
   ROOFTILE_TRY(const auto machine,
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
-  ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
+  ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.step.predictor, catalog));
   std::vector<Request> steps;
   if (request.conv || !request.step.model.empty()) {
     steps.push_back(request.step);
@@ -267,17 +238,20 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   report.warnings = hardware::warnings_of(machine);
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   for (const Request& step : steps) {
-    ROOFTILE_TRY(const NamedStudy named, make_study(request, step, machine, catalog));
-    ROOFTILE_CHECK(check_variant(named.study.kernels(), choices.factors));
-    report.warnings.insert(report.warnings.end(), named.notes.begin(), named.notes.end());
+    ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, catalog));
+    ROOFTILE_TRY(const ScalingStudy study,
+                 ScalingStudy::make(launched.kernels, machine, *predictor));
+    ROOFTILE_CHECK(check_variant(study, choices.factors));
+    report.warnings.insert(report.warnings.end(), launched.notes.begin(), launched.notes.end());
+    const std::string name = study_name(request, step);
     const auto searched = [&](double part) -> Status {
       const double done =
           (static_cast<double>(report.steps.size()) + part) / static_cast<double>(steps.size());
-      if (!progress || progress({.fraction = done, .note = named.name})) return {};
+      if (!progress || progress({.fraction = done, .note = name})) return {};
       return bad_input({}, "the study was stopped", {});
     };
     ROOFTILE_CHECK(searched(0));
-    ROOFTILE_TRY(report::ScaleStep made, make_step(named, choices, searched));
+    ROOFTILE_TRY(report::ScaleStep made, make_step(name, study, choices, searched));
     report.steps.push_back(std::move(made));
   }
   for (const auto& [level, known] :

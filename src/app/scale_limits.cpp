@@ -16,9 +16,9 @@ namespace rooftile::app {
 
 namespace {
 
-using latency::Factors;
-using latency::Resource;
-using latency::ScalingKernel;
+using graph::LoweredKernel;
+using hardware::Factors;
+using hardware::MachineKey;
 
 /// The least factor, rounded up to four digits, as one types it.
 std::string factor_text(double least) {
@@ -26,15 +26,15 @@ std::string factor_text(double least) {
   return fmt::format("{:.4g}", std::ceil(least / unit - 1e-9) * unit);
 }
 
-Error too_small(Resource resource, double factor, std::string message, double least) {
+Error too_small(MachineKey key, double factor, std::string message, double least) {
   return {.code = ErrorCode::BadInput,
-          .where = fmt::format("--set {}={:g}", name_of(resource), factor),
+          .where = fmt::format("--set {}={:g}", name_of(key), factor),
           .message = std::move(message),
           .hint = fmt::format("the least factor for this GPU and workload is {}={}",
-                              name_of(resource), factor_text(least))};
+                              name_of(key), factor_text(least))};
 }
 
-bool is_product(const ScalingKernel& kernel) {
+bool is_product(const LoweredKernel& kernel) {
   return std::holds_alternative<ops::ConvShape>(kernel.work.shape) ||
          std::holds_alternative<ops::GemmShape>(kernel.work.shape);
 }
@@ -45,11 +45,11 @@ struct CtaMemory {
   double shared = std::numeric_limits<double>::infinity();  ///< bytes
 };
 
-CtaMemory smallest_cta(const ScalingKernel& kernel) {
+CtaMemory smallest_cta(const LoweredKernel& kernel, const latency::TimeMachine& machine) {
   const double element = latency::element_of(kernel.work.dtype);
   CtaMemory least;
   const auto add = [&](const latency::Edges& edges) {
-    const latency::StreamTile tile = latency::tile_of(kernel.machine, edges, element);
+    const latency::StreamTile tile = latency::tile_of(machine, edges, element);
     least.registers = std::min(
         least.registers, static_cast<double>(latency::cta_registers(latency::cta_tile(tile))));
     least.shared = std::min(least.shared, latency::cta_shared(tile, element).base());
@@ -62,10 +62,11 @@ CtaMemory smallest_cta(const ScalingKernel& kernel) {
   return least;
 }
 
-Status check_memory(const ScalingKernel& kernel, double factor) {
-  const CtaMemory cta = smallest_cta(kernel);
-  const double registers = kernel.machine.registers;
-  const double shared = kernel.machine.shared.base();
+Status check_memory(const LoweredKernel& kernel, const latency::TimeMachine& machine,
+                    double factor) {
+  const CtaMemory cta = smallest_cta(kernel, machine);
+  const double registers = machine.registers;
+  const double shared = machine.shared.base();
   const double by_registers = cta.registers / registers;
   const double by_shared = shared > 0 ? cta.shared / shared : 0.0;
   if (factor >= std::max(by_registers, by_shared)) return {};
@@ -77,27 +78,29 @@ Status check_memory(const ScalingKernel& kernel, double factor) {
                         format_bytes(Bytes::from_base(shared * factor)),
                         format_bytes(Bytes::from_base(cta.shared)));
   return tl::unexpected(
-      too_small(Resource::SmMemory, factor, "leaves " + left, std::max(by_registers, by_shared)));
+      too_small(MachineKey::SmMemory, factor, "leaves " + left, std::max(by_registers, by_shared)));
 }
 
 }  // namespace
 
-Status check_variant(std::span<const ScalingKernel> kernels, const Factors& factors) {
-  for (const ScalingKernel& kernel : kernels) {
-    const latency::TimeMachine& g = kernel.machine;
-    const double sms = g.sms * factors.of(Resource::Sms);
+Status check_variant(const aggregate::ScalingStudy& study, const Factors& factors) {
+  for (const LoweredKernel& kernel : study.kernels()) {
+    ROOFTILE_TRY(const auto job, latency::bind(kernel.work, study.machine()));
+    const latency::TimeMachine g = latency::make_time_machine(
+        study.machine(), job.roof.compute, kernel.work.compute, kernel.work.matrix);
+    const double sms = g.sms * factors.of(MachineKey::Sms);
     if (sms < 1) {
-      return tl::unexpected(too_small(Resource::Sms, factors.of(Resource::Sms),
+      return tl::unexpected(too_small(MachineKey::Sms, factors.of(MachineKey::Sms),
                                       fmt::format("leaves {:.2g} of an SM", sms), 1 / g.sms));
     }
-    const double lanes = g.lanes * factors.of(Resource::Lanes);
+    const double lanes = g.lanes * factors.of(MachineKey::Lanes);
     if (lanes < 1 && lanes < g.lanes) {
-      return tl::unexpected(too_small(Resource::Lanes, factors.of(Resource::Lanes),
+      return tl::unexpected(too_small(MachineKey::Lanes, factors.of(MachineKey::Lanes),
                                       fmt::format("leaves {:.2g} of a lane per SM", lanes),
                                       1 / g.lanes));
     }
-    if (is_product(kernel) && factors.of(Resource::SmMemory) < 1) {
-      ROOFTILE_CHECK(check_memory(kernel, factors.of(Resource::SmMemory)));
+    if (is_product(kernel) && factors.of(MachineKey::SmMemory) < 1) {
+      ROOFTILE_CHECK(check_memory(kernel, g, factors.of(MachineKey::SmMemory)));
     }
   }
   return {};

@@ -4,15 +4,12 @@
 // smallest tile of a matrix product.
 #pragma once
 
-#include <span>
-
+#include "aggregate/scaling.h"
 #include "core/result.h"
-#include "latency/scaling.h"
 
 namespace rooftile::app {
 
 /// An error that names the factor and the least one with which all kernels run.
-Status check_variant(std::span<const latency::ScalingKernel> kernels,
-                     const latency::Factors& factors);
+Status check_variant(const aggregate::ScalingStudy& study, const hardware::Factors& factors);
 
 }  // namespace rooftile::app

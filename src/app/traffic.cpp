@@ -8,9 +8,9 @@
 #include <span>
 #include <variant>
 
-#include "app/options.h"
+#include "aggregate/step.h"
+#include "app/predict.h"
 #include "app/traffic_notes.h"
-#include "core/integer.h"
 #include "core/text.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
@@ -24,12 +24,13 @@ namespace rooftile::app {
 
 namespace {
 
-enum class Model : std::uint8_t { Exact, Closed, Paper };
+enum class Model : std::uint8_t { Closed, Exact, Paper };
 
 struct Choices {
-  Model model = Model::Exact;
+  Model model = Model::Closed;
   traffic::CtaOrder order = traffic::CtaOrder::Column;
   std::optional<traffic::CtaTile> tile;
+  std::optional<latency::ConvAlgorithm> algorithm;
   bool simulate = false;
 };
 
@@ -46,9 +47,9 @@ Result<T> choose(std::string_view option, std::string_view text,
 }
 
 Result<Choices> parse(const TrafficRequest& request) {
-  constexpr std::array<std::pair<std::string_view, Model>, 4> kModels{{{"exact", Model::Exact},
-                                                                       {"default", Model::Exact},
-                                                                       {"closed", Model::Closed},
+  constexpr std::array<std::pair<std::string_view, Model>, 4> kModels{{{"closed", Model::Closed},
+                                                                       {"default", Model::Closed},
+                                                                       {"exact", Model::Exact},
                                                                        {"paper", Model::Paper}}};
   constexpr std::array<std::pair<std::string_view, traffic::CtaOrder>, 3> kOrders{
       {{"column", traffic::CtaOrder::Column},
@@ -63,7 +64,14 @@ Result<Choices> parse(const TrafficRequest& request) {
                        "these forms assume columns of CTAs; use --traffic-model exact");
   }
   choices.simulate = request.simulate;
+  if (request.algorithm != "auto") {
+    ROOFTILE_TRY(choices.algorithm, latency::parse_conv_algorithm(request.algorithm));
+  }
   if (request.tile == "auto") return choices;
+  if (choices.algorithm && *choices.algorithm != latency::ConvAlgorithm::ImplicitGemm) {
+    return usage_error(fmt::format("--tile is for the implicit GEMM, not for {}", request.algorithm),
+                       "leave one of --tile and --algorithm out");
+  }
   const auto parts = split(request.tile, 'x');
   if (parts.size() == 2) {
     const auto m = parse_int(parts[0]);
@@ -76,7 +84,7 @@ Result<Choices> parse(const TrafficRequest& request) {
       return choices;
     }
   }
-  return usage_error(fmt::format("\"{}\" is no tile", printable(request.tile)),
+  return usage_error(fmt::format("\"{}\" is not a valid tile", printable(request.tile)),
                      "write 128x64: multiples of 32 from 32 to 256, or auto");
 }
 
@@ -98,6 +106,48 @@ struct Study {
   const Progress& progress;
 };
 
+/// "features/conv5, dgrad": a layer of a training step has several kernels.
+std::string kernel_place(const report::LayerTraffic& layer) {
+  return layer.name + ", " + layer.phase;
+}
+
+/// "128x64", or "128x64/4" where four CTAs share an output tile along k.
+std::string tile_text(const tile::TilePlan& plan) {
+  return plan.split_k > 1 ? fmt::format("{}/{}", plan.label(), plan.split_k) : plan.label();
+}
+
+/// Where a convolution's forms ask for another kernel than the predicted one.
+bool asks_for_gemm(const Choices& choices) {
+  return choices.tile || choices.model == Model::Paper;
+}
+
+/// The convolution by the algorithm, or with the tile, that was asked for: the time of the same
+/// model as the predicted one.
+Result<latency::Estimate> forced(const aggregate::OperatorEstimate& op, const ops::ConvShape& conv,
+                                 const latency::TimeMachine& g, const Study& study,
+                                 const report::LayerTraffic& layer) {
+  const Choices& choices = study.choices;
+  const ops::KernelWork& work = op.kernel.work;
+  const auto candidates = latency::conv_candidates(conv, work.dtype, g, {});
+  const auto wanted = choices.algorithm.value_or(latency::ConvAlgorithm::ImplicitGemm);
+  const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                  [&](const auto& c) { return c.algorithm == wanted; });
+  if (found == candidates.end()) {
+    return unsupported(kernel_place(layer),
+                       fmt::format("{} cannot run this layer", name_of(wanted)),
+                       "without --algorithm the table lists those that can");
+  }
+  latency::ConvCandidate candidate = *found;
+  if (choices.tile) {
+    candidate = latency::implicit_candidate(
+        conv, work.dtype, g,
+        {static_cast<double>(choices.tile->m), static_cast<double>(choices.tile->n),
+         found->time.split});
+  }
+  ROOFTILE_TRY(const auto job, latency::bind(work, study.machine));
+  return aggregate::in_step(latency::conv_estimate(job, study.machine, candidate), op.kernel);
+}
+
 traffic::CacheMachine caches(const latency::TimeMachine& g, const latency::StreamTile& tile,
                              double element, traffic::CtaOrder order) {
   traffic::CacheMachine machine;
@@ -109,50 +159,29 @@ traffic::CacheMachine caches(const latency::TimeMachine& g, const latency::Strea
   return machine;
 }
 
-traffic::CutOptions cut_of(const latency::StreamTime& time, const latency::TimeMachine& g) {
-  return {.tile = latency::cta_tile(time.tile),
-          .split_k = static_cast<std::int64_t>(time.split),
-          .access = g.access};
-}
+/// A tiled product whose loads can be counted one by one.
+struct Countable {
+  traffic::ImplicitGemm problem;
+  traffic::CacheMachine machine;
+};
 
-/// The implicit GEMM with the tile that pads least, one step narrower while half of the SMs would
-/// be idle, or with the tile that the caller chose. A filter gradient takes the fastest cut.
-latency::ConvCandidate implicit_kernel(const ops::ConvShape& conv, DType dtype,
-                                       const latency::TimeMachine& g,
-                                       const std::optional<traffic::CtaTile>& wanted) {
-  latency::ImplicitCut cut;
-  if (conv.pass == ops::ConvPass::FilterGradient) {
-    const auto fastest = latency::conv_candidates(conv, dtype, g, {.implicit_gemm_only = true});
-    if (!wanted) return fastest.front();
-    cut.split = fastest.front().time.split;
+std::optional<Countable> countable(const ops::KernelWork& work, const latency::Estimate& estimate,
+                                   const latency::TimeMachine& g, traffic::CtaOrder order) {
+  const latency::StreamTile tile = latency::tile_of(
+      g, {static_cast<double>(estimate.plan.tile_m), static_cast<double>(estimate.plan.tile_n)},
+      latency::element_of(work.dtype));
+  const traffic::CutOptions cut{.tile = latency::cta_tile(tile),
+                                .split_k = estimate.plan.split_k,
+                                .access = g.access};
+  const auto machine = caches(g, tile, latency::element_of(work.dtype), order);
+  if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
+    if (estimate.algorithm != name_of(latency::ConvAlgorithm::ImplicitGemm)) return std::nullopt;
+    return Countable{traffic::make_conv_problem(*conv, work.dtype, cut), machine};
   }
-  const ops::GemmShape gemm = traffic::gemm_of(conv);
-  traffic::CtaTile tile = wanted.value_or(traffic::delta_tile(gemm.n));
-  const auto ctas = [&] {
-    return static_cast<double>(gemm.batch * ceil_div(gemm.m, tile.m) * ceil_div(gemm.n, tile.n));
-  };
-  const auto narrowest = static_cast<std::int64_t>(latency::narrowest_tile(conv));
-  if (!wanted) tile.n = std::max(tile.n, narrowest);
-  while (!wanted && tile.n > narrowest && ctas() < g.sms / 2) tile.n /= 2;
-  cut.tile_m = static_cast<double>(tile.m);
-  cut.tile_n = static_cast<double>(tile.n);
-  return latency::implicit_candidate(conv, dtype, g, cut);
-}
-
-/// "128x64", or "128x64/4" where four CTAs share an output tile along k.
-std::string tile_text(const latency::StreamTime& time) {
-  return time.split > 1 ? fmt::format("{:.0f}x{:.0f}/{:.0f}", time.tile.m, time.tile.n, time.split)
-                        : fmt::format("{:.0f}x{:.0f}", time.tile.m, time.tile.n);
-}
-
-void set_time(report::LayerTraffic& layer, const latency::StreamTime& time, Seconds launch) {
-  const double seconds = time.total();
-  layer.latency_ms = (seconds + launch.base()) * 1e3;
-  layer.bottleneck =
-      name_of(launch.base() > seconds ? latency::Bottleneck::Launch : time.bottleneck);
-  layer.tile = tile_text(time);
-  layer.ctas = static_cast<std::int64_t>(time.ctas);
-  layer.waves = time.ctas / time.concurrent;
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
+    return Countable{traffic::make_gemm_problem(*gemm, work.dtype, cut), machine};
+  }
+  return std::nullopt;
 }
 
 /// Bytes loaded of both operands, and by the reduction of a split-K kernel.
@@ -162,31 +191,58 @@ report::LevelBytes levels(const traffic::OperandTraffic& a, const traffic::Opera
       .l1 = a.l1 + b.l1 + partial, .l2 = a.l2 + b.l2 + partial, .dram = a.dram + b.dram + partial};
 }
 
-/// "features/conv5, dgrad": a layer of a training step has several kernels.
-std::string kernel_place(const report::LayerTraffic& layer) {
-  return layer.name + ", " + layer.phase;
+report::LevelBytes read_of(const traffic::Traffic& t) {
+  return {.l1 = (t.l1 - t.dram_written).base(),
+          .l2 = (t.l2 - t.dram_written).base(),
+          .dram = t.dram_read.base()};
 }
 
-/// Counts the problem's reads with the sampled model; returns them without partial sums.
-traffic::ReadBytes count_reads(const traffic::ImplicitGemm& problem,
-                               const traffic::CacheMachine& machine, report::LayerTraffic& layer) {
-  const traffic::ReadTraffic t = traffic::sampled_traffic(problem, machine);
-  layer.read = levels(t.a, t.b, t.partial_sums);
-  layer.compulsory_read = t.compulsory_a + t.compulsory_b;
-  layer.dram_written = t.dram_written;
-  return {.l1 = t.a.l1 + t.b.l1, .l2 = t.a.l2 + t.b.l2, .dram = t.a.dram + t.b.dram};
+/// Shows other bytes than the closed forms', and what they would make of the time.
+void replace_bytes(const report::LevelBytes& read, double written, std::string_view fidelity,
+                   const latency::Estimate& estimate, report::LayerTraffic& layer) {
+  layer.read = read;
+  layer.dram_written = written;
+  layer.fidelity = fidelity;
+  // Outside of their range the paper's forms may be negative, which no time follows from.
+  const auto bytes = [written](double loaded) {
+    return Bytes::from_base(std::max(0.0, loaded) + written);
+  };
+  traffic::Traffic counted = estimate.traffic;
+  counted.l1 = bytes(read.l1), counted.l2 = bytes(read.l2);
+  counted.dram_read = Bytes::from_base(std::max(0.0, read.dram));
+  counted.dram_written = Bytes::from_base(written);
+  const latency::Breakdown breakdown =
+      latency::with_traffic(estimate.breakdown, estimate.traffic, counted);
+  layer.latency_exact_ms = to_ms(max(breakdown.time(), estimate.bound));
+}
+
+Status show_paper(const ops::KernelWork& work, const ops::ConvShape& conv,
+                  const latency::Estimate& estimate, report::LayerTraffic& layer) {
+  if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
+    return unsupported(kernel_place(layer),
+                       "the paper's forms are for FP32 forward layers without groups",
+                       "use --traffic-model exact or closed");
+  }
+  if (conv.dilation_h != 1 || conv.dilation_w != 1) {
+    return unsupported(kernel_place(layer), "the paper's forms know no dilation",
+                       "use --traffic-model exact or closed");
+  }
+  const traffic::PaperTraffic t = traffic::paper_traffic(
+      conv, {.m = estimate.plan.tile_m, .n = estimate.plan.tile_n, .k = estimate.plan.tile_k});
+  replace_bytes({.l1 = t.l1, .l2 = t.l2, .dram = t.dram_read}, t.dram_written, "paper", estimate,
+                layer);
+  return {};
 }
 
 /// Counts them with the simulator where asked.
-Status simulate_reads(const traffic::ImplicitGemm& problem, const traffic::CacheMachine& machine,
-                      const Study& study, report::LayerTraffic& layer) {
-  if (!study.choices.simulate) return {};
+Status simulate_reads(const Countable& count, const Study& study, report::LayerTraffic& layer) {
+  const traffic::ImplicitGemm& problem = count.problem;
   constexpr double kMostAccesses = 5e10;  // about an hour
   if (traffic::estimated_accesses(problem) > kMostAccesses) {
     return unsupported(kernel_place(layer), "is too large to simulate",
                        "simulate a smaller batch, or leave out --simulate");
   }
-  ROOFTILE_TRY(const auto t, traffic::simulate(problem, machine, study.progress));
+  ROOFTILE_TRY(const auto t, traffic::simulate(problem, count.machine, study.progress));
   const double output = static_cast<double>(problem.output_elements * problem.element_bytes);
   // The simulator replays the operands' loads; the reduction's are known.
   layer.simulated =
@@ -195,107 +251,25 @@ Status simulate_reads(const traffic::ImplicitGemm& problem, const traffic::Cache
 }
 
 /// Every algorithm that applies, with the closed forms' bytes.
-std::vector<report::AlgorithmTraffic> algorithms_of(
-    std::span<const latency::ConvCandidate> candidates, Seconds launch) {
+std::vector<report::AlgorithmTraffic> algorithms_of(const aggregate::OperatorEstimate& op,
+                                                    const ops::ConvShape& conv,
+                                                    const latency::Job& job,
+                                                    const latency::TimeMachine& g,
+                                                    const hardware::Machine& machine) {
   std::vector<report::AlgorithmTraffic> out;
-  for (const latency::ConvCandidate& c : candidates) {
-    const bool tiled = c.algorithm != latency::ConvAlgorithm::Direct;
-    out.push_back({.name = std::string(name_of(c.algorithm)),
-                   .tile = tiled ? tile_text(c.time) : std::string(),
-                   .flops = c.flops,
-                   .read = {.l1 = c.read.l1, .l2 = c.read.l2, .dram = c.read.dram},
-                   .dram_written = c.written,
-                   .latency_ms = (c.seconds() + launch.base()) * 1e3,
-                   .bottleneck = std::string(name_of(c.time.bottleneck))});
+  for (const auto& candidate : latency::conv_candidates(conv, job.work.dtype, g, {})) {
+    const latency::Estimate estimate =
+        aggregate::in_step(latency::conv_estimate(job, machine, candidate), op.kernel);
+    const bool tiled = candidate.algorithm != latency::ConvAlgorithm::Direct;
+    out.push_back({.name = std::string(name_of(candidate.algorithm)),
+                   .tile = tiled ? tile_text(estimate.plan) : std::string(),
+                   .flops = candidate.flops,
+                   .read = read_of(estimate.traffic),
+                   .dram_written = estimate.traffic.dram_written.base(),
+                   .latency_ms = to_ms(estimate.time),
+                   .limiter = std::string(name_of(estimate.limiter()))});
   }
   return out;
-}
-
-/// Libraries have no GEMM for depthwise layers. The forms count the bytes of their direct kernel;
-/// a tile and the paper's forms speak of GEMMs.
-bool runs_depthwise(const latency::ConvCandidate& fastest, const Choices& choices) {
-  return fastest.algorithm == latency::ConvAlgorithm::Depthwise && !choices.tile &&
-         choices.model != Model::Paper;
-}
-
-Status fill_conv(const ops::KernelWork& work, const ops::ConvShape& conv,
-                 const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
-  const auto candidates = latency::conv_candidates(conv, work.dtype, g, {});
-  const bool depthwise = runs_depthwise(candidates.front(), study.choices);
-  const latency::ConvCandidate kernel =
-      depthwise ? candidates.front() : implicit_kernel(conv, work.dtype, g, study.choices.tile);
-  set_time(layer, kernel.time, g.launch);
-  layer.counted = name_of(kernel.algorithm);
-  layer.algorithms = algorithms_of(candidates, g.launch);
-  layer.algorithm = layer.algorithms.front().name;
-  layer.algorithm_ms = layer.algorithms.front().latency_ms;
-  const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
-  const traffic::CutOptions cut = cut_of(kernel.time, g);
-  layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
-  layer.dram_written = kernel.written;
-  layer.compulsory_read = work.read.base();
-  if (depthwise) return {};
-  const latency::ImplicitCut how{kernel.time.tile.m, kernel.time.tile.n, kernel.time.split};
-  const auto problem = traffic::make_conv_problem(conv, work.dtype, cut);
-  const auto machine = caches(g, kernel.time.tile, element, study.choices.order);
-  if (study.choices.model == Model::Exact) {
-    const traffic::ReadBytes read = count_reads(problem, machine, layer);
-    set_time(layer, latency::implicit_time(conv, work.dtype, g, how, read), g.launch);
-  }
-  if (study.choices.model == Model::Paper) {
-    if (conv.pass != ops::ConvPass::Forward || conv.groups != 1 || work.dtype != DType::Fp32) {
-      return unsupported(kernel_place(layer),
-                         "the paper's forms are for FP32 forward layers without groups",
-                         "use --traffic-model exact or closed");
-    }
-    if (conv.dilation_h != 1 || conv.dilation_w != 1) {
-      return unsupported(kernel_place(layer), "the paper's forms know no dilation",
-                         "use --traffic-model exact or closed");
-    }
-    const traffic::PaperTraffic t = traffic::paper_traffic(conv, cut.tile);
-    layer.read = {.l1 = t.l1, .l2 = t.l2, .dram = t.dram_read};
-    layer.dram_written = t.dram_written;
-    // Outside of their range the forms may be negative, which no time follows from.
-    const auto sane = [](double bytes) { return std::max(0.0, bytes); };
-    const traffic::ReadBytes read{.l1 = sane(t.l1), .l2 = sane(t.l2), .dram = sane(t.dram_read)};
-    set_time(layer, latency::implicit_time(conv, work.dtype, g, how, read), g.launch);
-  }
-  return simulate_reads(problem, machine, study, layer);
-}
-
-Status fill_gemm(const ops::KernelWork& work, const ops::GemmShape& gemm,
-                 const latency::TimeMachine& g, const Study& study, report::LayerTraffic& layer) {
-  const latency::GemmCandidate kernel = latency::gemm_candidate(gemm, work.dtype, g);
-  set_time(layer, kernel.time, g.launch);
-  layer.read = {.l1 = kernel.read.l1, .l2 = kernel.read.l2, .dram = kernel.read.dram};
-  layer.dram_written = kernel.written;
-  layer.compulsory_read = work.read.base();
-  if (kernel.vector) return {};
-  const auto element = static_cast<double>(traffic::element_bytes(work.dtype));
-  const auto problem = traffic::make_gemm_problem(gemm, work.dtype, cut_of(kernel.time, g));
-  const auto machine = caches(g, kernel.time.tile, element, study.choices.order);
-  if (study.choices.model == Model::Exact) {
-    const latency::GemmCut how{
-        .tile = kernel.time.tile, .split = kernel.time.split, .extra = g.constants.nonfused_extra};
-    const traffic::ReadBytes read = count_reads(problem, machine, layer);
-    set_time(layer, latency::time_gemm(gemm, work.dtype, g, how, read), g.launch);
-  }
-  return simulate_reads(problem, machine, study, layer);
-}
-
-void fill_vector(const ops::KernelWork& work, const latency::TimeMachine& g, const Study& study,
-                 report::LayerTraffic& layer) {
-  const latency::AnalyticalTime t = latency::analytical_time(work, g, study.machine.gpu);
-  layer.read = {.l1 = (t.traffic.l1 - t.traffic.dram_written).base(),
-                .l2 = (t.traffic.l2 - t.traffic.dram_written).base(),
-                .dram = t.traffic.dram_read.base()};
-  layer.dram_written = t.traffic.dram_written.base();
-  layer.compulsory_read = work.read.base();
-  layer.latency_ms = to_ms(t.time);
-  layer.bottleneck = name_of(t.bottleneck);
-  layer.tile = t.plan.label();
-  layer.ctas = t.plan.tiles;
-  layer.waves = t.plan.waves();
 }
 
 std::string phase_of(const graph::LoweredKernel& kernel) {
@@ -306,26 +280,98 @@ std::string phase_of(const graph::LoweredKernel& kernel) {
   return std::string(graph::name_of(kernel.phase));
 }
 
-Result<report::LayerTraffic> make_layer(const graph::LoweredKernel& kernel, const Study& study) {
-  const ops::KernelWork& work = kernel.work;
+/// The row of a kernel as it was predicted; `op` takes on what the options force upon it.
+Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const Study& study) {
+  const ops::KernelWork& work = op.kernel.work;
   ROOFTILE_TRY(const auto job, latency::bind(work, study.machine));
   const latency::TimeMachine g =
       latency::make_time_machine(study.machine, job.roof.compute, work.compute, work.matrix);
   report::LayerTraffic layer;
-  layer.name = kernel.name;
+  layer.name = op.kernel.name;
   layer.op = work.op;
-  layer.phase = phase_of(kernel);
-  layer.count = kernel.count;
+  layer.phase = phase_of(op.kernel);
+  layer.count = op.kernel.count;
   layer.shape = ops::shape_text(work.shape);
   layer.dtype = name_of(work.dtype);
-  if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
-    ROOFTILE_CHECK(fill_conv(work, *conv, g, study, layer));
-  } else if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
-    ROOFTILE_CHECK(fill_gemm(work, *gemm, g, study, layer));
-  } else {
-    fill_vector(work, g, study, layer);
+  layer.compulsory_read = work.read.base();
+  layer.fidelity = "closed";
+  const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
+  if (conv != nullptr) {
+    layer.algorithms = algorithms_of(op, *conv, job, g, study.machine);
+    if (study.choices.algorithm || asks_for_gemm(study.choices)) {
+      ROOFTILE_TRY(op.estimate, forced(op, *conv, g, study, layer));
+    }
   }
+  const latency::Estimate& estimate = op.estimate;
+  layer.read = read_of(estimate.traffic);
+  layer.dram_written = estimate.traffic.dram_written.base();
+  layer.latency_ms = to_ms(estimate.time);
+  layer.limiter = name_of(estimate.limiter());
+  layer.tile = tile_text(estimate.plan);
+  layer.ctas = estimate.plan.tiles;
+  layer.waves = estimate.plan.waves();
+  layer.algorithm = estimate.algorithm;
+  if (conv != nullptr && study.choices.model == Model::Paper) {
+    ROOFTILE_CHECK(show_paper(work, *conv, estimate, layer));
+  }
+  if (study.choices.model != Model::Exact && !study.choices.simulate) return layer;
+  const auto count = countable(work, estimate, g, study.choices.order);
+  if (!count) return layer;
+  if (study.choices.model == Model::Exact) {
+    const traffic::ReadTraffic t = traffic::sampled_traffic(count->problem, count->machine);
+    replace_bytes(levels(t.a, t.b, t.partial_sums), t.dram_written, "exact", estimate, layer);
+  }
+  if (study.choices.simulate) ROOFTILE_CHECK(simulate_reads(*count, study, layer));
   return layer;
+}
+
+report::TrafficReport start_report(const TrafficRequest& request,
+                                   const hardware::Machine& machine) {
+  report::TrafficReport report;
+  report.gpu_name = machine.gpu.name;
+  report.warnings = hardware::warnings_of(machine);
+  report.model_name = request.conv ? "" : request.step.model;
+  report.traffic_model = request.traffic_model == "default" ? "closed" : request.traffic_model;
+  const auto ceiling = [&machine](hardware::MemoryLevel level) -> std::optional<double> {
+    const auto bandwidth = machine.bandwidth(level);
+    return bandwidth ? std::optional(bandwidth->value.base()) : std::nullopt;
+  };
+  report.l1_ceiling = ceiling(hardware::MemoryLevel::L1);
+  report.l2_ceiling = ceiling(hardware::MemoryLevel::L2);
+  report.dram_ceiling = ceiling(hardware::MemoryLevel::Dram).value_or(0.0);
+  return report;
+}
+
+void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Study& study,
+               report::TrafficReport& report) {
+  const Choices& choices = study.choices;
+  std::vector<graph::LoweredKernel> kernels;
+  for (const auto& op : operators) kernels.push_back(op.kernel);
+  if (choices.model == Model::Paper) {
+    for (const report::LayerTraffic& layer : report.layers) {
+      if (auto note = paper_note(layer)) report.warnings.push_back(std::move(*note));
+    }
+  }
+  const FlagsUsed flags{.tile = choices.tile.has_value(),
+                        .algorithm = choices.algorithm.has_value(),
+                        .order = choices.order != traffic::CtaOrder::Column,
+                        .paper = choices.model == Model::Paper,
+                        .exact = choices.model == Model::Exact,
+                        .simulate = choices.simulate};
+  for (std::string& note : flag_notes(kernels, report.layers, flags)) {
+    report.warnings.push_back(std::move(note));
+  }
+  const hardware::GpuSpec& gpu = study.machine.gpu;
+  if (auto note = hardware::device_note(gpu)) report.warnings.push_back(std::move(*note));
+  for (std::string& note : delta_notes(kernels, study.machine)) {
+    report.warnings.push_back(std::move(note));
+  }
+  for (const auto& [level, known] : {std::pair{"L2", report.l2_ceiling.has_value()},
+                                     std::pair{"L1", report.l1_ceiling.has_value()}}) {
+    if (known) continue;
+    report.warnings.push_back(
+        fmt::format("{0}: no {1} bandwidth is known, so {1} is never the limiter", gpu.name, level));
+  }
 }
 
 }  // namespace
@@ -337,70 +383,44 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
   ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));
   ROOFTILE_CHECK(check_tile(choices, machine.gpu));
-  ROOFTILE_TRY(const StepKernels step, step_kernels(request.step, request.conv, catalog));
-  const std::vector<graph::LoweredKernel>& kernels = step.kernels;
+  ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.step.predictor, catalog));
+  ROOFTILE_TRY(auto estimated,
+               estimate_kernels(request.step, request.conv, machine, catalog, *predictor));
+  std::vector<aggregate::OperatorEstimate>& operators = estimated.operators;
 
-  report::TrafficReport report;
-  report.gpu_name = machine.gpu.name;
-  report.warnings = hardware::warnings_of(machine);
-  report.warnings.insert(report.warnings.end(), step.notes.begin(), step.notes.end());
-  report.model_name = request.conv ? "" : request.step.model;
-  report.traffic_model = request.traffic_model == "default" ? "exact" : request.traffic_model;
-  if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {
-    report.l1_ceiling = l1->value.base();
-  }
-  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) {
-    report.l2_ceiling = l2->value.base();
-  }
-  if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
-    report.dram_ceiling = dram->value.base();
-  }
+  report::TrafficReport report = start_report(request, machine);
+  report.warnings.insert(report.warnings.end(), estimated.notes.begin(), estimated.notes.end());
   const Study study{.machine = machine, .choices = choices, .progress = progress};
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (std::size_t i = 0; i < operators.size(); ++i) {
     // Networks repeat their layers: the same kernel is counted once.
-    const auto same = std::find_if(
-        kernels.begin(), kernels.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](const graph::LoweredKernel& earlier) { return earlier.work == kernels[i].work; });
-    const auto index = static_cast<std::size_t>(same - kernels.begin());
+    const graph::LoweredKernel& kernel = operators[i].kernel;
+    const auto same =
+        std::find_if(operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&kernel](const auto& earlier) {
+                       return earlier.kernel.work == kernel.work &&
+                              earlier.kernel.memory_factor == kernel.memory_factor;
+                     });
+    const auto index = static_cast<std::size_t>(same - operators.begin());
     if (index < i) {
+      operators[i].estimate = operators[index].estimate;
       report.layers.push_back(report.layers[index]);
-      report.layers.back().name = kernels[i].name;
-      report.layers.back().phase = phase_of(kernels[i]);
-      report.layers.back().count = kernels[i].count;
+      report.layers.back().name = kernel.name;
+      report.layers.back().phase = phase_of(kernel);
+      report.layers.back().count = kernel.count;
       continue;
     }
     // The simulator tells its own progress, within a layer.
-    const double done = static_cast<double>(i) / static_cast<double>(kernels.size());
-    if (progress && !choices.simulate && !progress({.fraction = done, .note = kernels[i].name})) {
+    const double done = static_cast<double>(i) / static_cast<double>(operators.size());
+    if (progress && !choices.simulate && !progress({.fraction = done, .note = kernel.name})) {
       return bad_input({}, "the count was stopped", {});
     }
-    ROOFTILE_TRY(report::LayerTraffic layer, make_layer(kernels[i], study));
+    ROOFTILE_TRY(report::LayerTraffic layer, make_layer(operators[i], study));
     report.layers.push_back(std::move(layer));
   }
-  if (choices.model == Model::Paper) {
-    for (const report::LayerTraffic& layer : report.layers) {
-      if (auto note = paper_note(layer)) report.warnings.push_back(std::move(*note));
-    }
-  }
-  const FlagsUsed flags{.tile = choices.tile.has_value(),
-                        .order = choices.order != traffic::CtaOrder::Column,
-                        .paper = choices.model == Model::Paper,
-                        .simulate = choices.simulate};
-  for (std::string& note : flag_notes(kernels, report.layers, flags)) {
-    report.warnings.push_back(std::move(note));
-  }
-  if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
-  for (std::string& note : delta_notes(kernels, machine)) {
-    report.warnings.push_back(std::move(note));
-  }
-  if (!report.l2_ceiling) {
-    report.warnings.push_back(machine.gpu.name +
-                              ": no L2 bandwidth is known, so L2 never is the bottleneck");
-  }
-  if (!report.l1_ceiling) {
-    report.warnings.push_back(machine.gpu.name +
-                              ": no L1 bandwidth is known, so L1 never is the bottleneck");
-  }
+  add_notes(operators, study, report);
+  const aggregate::StepEstimate step = aggregate::step_time(std::move(operators));
+  report.total_ms = to_ms(step.total);
+  report.host_ms = to_ms(step.parts.host);
   return report;
 }
 

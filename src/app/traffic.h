@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes per memory level of one convolution or of every kernel of a model's step. A convolution's
-// bytes, tile and time are those of its implicit GEMM, of a depthwise layer those of a direct
-// kernel; the algorithm that a library would take is named beside. `exact` counts
-// (traffic/sampled.h), `closed` takes the forms that predictions use, `paper` the published ones
-// (FP32 forward convolutions).
+// Bytes per memory level of one convolution or of every kernel of a model's step: the kernels,
+// times and limiters of the forecast (app/predict.h), with the bytes that they rest on. `closed`
+// are the forms that the forecast takes, `exact` counts the loads of tiled products
+// (traffic/sampled.h), `paper` are the published forms (FP32 forward convolutions as implicit
+// GEMMs); other bytes than the closed ones do not change the time, but say what they would make of
+// it. A tile or an algorithm that is asked for replaces the forecast's own choice.
 #pragma once
 
 #include <optional>
@@ -22,9 +23,10 @@ namespace rooftile::app {
 struct TrafficRequest {
   Request step;                         ///< model (or empty), GPU, phase, batch, dtype
   std::optional<ops::ConvShape> conv;   ///< one layer instead of a model
-  std::string traffic_model = "exact";  ///< exact | closed | paper
+  std::string traffic_model = "closed";  ///< closed | exact | paper
   std::string order = "column";         ///< column | row | swizzled
-  std::string tile = "auto";            ///< auto | 128x64 | ...
+  std::string algorithm = "auto";       ///< of convolutions: auto | implicit_gemm | ...
+  std::string tile = "auto";            ///< of their implicit GEMM: auto | 128x64 | ...
   bool simulate = false;                ///< also count with the cache simulator
 };
 

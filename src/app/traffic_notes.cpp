@@ -30,8 +30,7 @@ bool is_grouped(const graph::LoweredKernel& kernel) {
 struct RowKinds {
   std::int64_t products = 0;  ///< that are no convolutions
   std::int64_t vectors = 0;
-  std::int64_t direct = 0;   ///< depthwise layers shown as direct kernels
-  std::int64_t as_gemm = 0;  ///< depthwise layers shown as implicit GEMMs
+  std::int64_t others = 0;  ///< convolutions that are no implicit GEMMs
 };
 
 RowKinds count_rows(std::span<const graph::LoweredKernel> kernels,
@@ -41,12 +40,10 @@ RowKinds count_rows(std::span<const graph::LoweredKernel> kernels,
     const report::LayerTraffic& layer = layers[i];
     if (!is_product(kernels[i])) {
       ++rows.vectors;
-    } else if (layer.counted.empty()) {
+    } else if (layer.algorithm.empty()) {
       ++rows.products;
-    } else if (layer.counted == "depthwise") {
-      ++rows.direct;
-    } else if (layer.algorithm == "depthwise") {
-      ++rows.as_gemm;
+    } else if (layer.algorithm != "implicit_gemm") {
+      ++rows.others;
     }
   }
   return rows;
@@ -111,32 +108,37 @@ std::vector<std::string> flag_notes(std::span<const graph::LoweredKernel> kernel
                                     std::span<const report::LayerTraffic> layers,
                                     const FlagsUsed& used) {
   const RowKinds rows = count_rows(kernels, layers);
-  const std::string streamed =
-      listed({{rows.direct, "depthwise layer"}, {rows.vectors, "vector kernel"}});
+  const std::string uncounted =
+      listed({{rows.others, "convolution by another algorithm than the implicit GEMM"},
+              {rows.vectors, "vector kernel"}});
   std::vector<std::string> notes;
+  if (used.tile || used.algorithm || used.paper) {
+    notes.push_back(fmt::format("{}: convolutions are shown as asked for, not as predicted",
+                                used.tile ? "tile" : used.algorithm ? "algorithm" : "paper"));
+  }
   if (used.tile && rows.products > 0) {
     notes.push_back(fmt::format("tile: --tile applies to convolutions; {} {} own tile",
                                 listed({{rows.products, "matrix product"}}),
                                 rows.products == 1 ? "keeps its" : "keep their"));
   }
-  if (used.tile && rows.as_gemm > 0) {
-    notes.push_back(fmt::format(
-        "tile: --tile shows the implicit GEMM of {}, which a library runs as a direct kernel",
-        listed({{rows.as_gemm, "depthwise layer"}})));
-  }
-  if (used.order && !streamed.empty()) {
-    notes.push_back(fmt::format("order: --order applies to tiled products; not to {}", streamed));
+  if (used.order && !uncounted.empty()) {
+    notes.push_back(fmt::format("order: --order applies to tiled products; not to {}", uncounted));
   }
   if (used.paper && rows.products + rows.vectors > 0) {
     notes.push_back(fmt::format(
         "paper-rows: the paper's forms are of convolutions; the closed forms are shown for {}",
         listed({{rows.products, "matrix product"}, {rows.vectors, "vector kernel"}})));
   }
-  if (used.simulate && !streamed.empty()) {
+  if (used.exact && !uncounted.empty()) {
     notes.push_back(fmt::format(
-        "simulate: the simulator counts tiled products; no simulated bytes for {}{}", streamed,
-        rows.direct > 0 ? " (--tile shows and simulates the implicit GEMM of depthwise layers)"
-                        : ""));
+        "exact: only the loads of tiled products are counted; the closed forms are shown for {}{}",
+        uncounted, rows.others > 0 ? " (--algorithm implicit_gemm counts convolutions)" : ""));
+  }
+  if (used.simulate && !uncounted.empty()) {
+    notes.push_back(
+        fmt::format("simulate: the simulator counts tiled products; no simulated bytes for {}{}",
+                    uncounted,
+                    rows.others > 0 ? " (--algorithm implicit_gemm simulates convolutions)" : ""));
   }
   return notes;
 }

@@ -22,7 +22,8 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
 
 /// Options that do not hold for every row of a report.
 struct FlagsUsed {
-  bool tile = false, order = false, paper = false, simulate = false;
+  bool tile = false, algorithm = false, order = false, paper = false, exact = false,
+       simulate = false;
 };
 /// One note per option that was used and that some row does not follow; `layers` are the rows of
 /// `kernels`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rooftile traffic conv ... | MODEL --gpu GPU: bytes per memory level, reuse and bottleneck.
+// rooftile traffic conv ... | MODEL --gpu GPU: bytes per memory level, reuse and limiter.
 #include <memory>
 
 #include "app/traffic.h"
@@ -75,17 +75,21 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
 void add_traffic(CLI::App& app, Context& context) {
   auto options = std::make_shared<TrafficOptions>();
   CLI::App* command =
-      app.add_subcommand("traffic", "bytes per memory level, reuse and bottleneck of each layer");
+      app.add_subcommand("traffic", "bytes per memory level, reuse and limiter of each layer");
   Request& step = options->request.step;
   add_step_options(*command, step);
   command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
   command
       ->add_option("--traffic-model", options->request.traffic_model,
-                   "exact (counted; the default), closed (formulas) or paper (DeLTA as published)")
+                   "closed (the forecast's forms), exact (counted) or paper (DeLTA as published)")
       ->capture_default_str();
   command->add_option("--order", options->request.order, "of CTAs: column, row or swizzled")
       ->capture_default_str();
-  command->add_option("--tile", options->request.tile, "CTA tile, e.g. 128x64")
+  command
+      ->add_option("--algorithm", options->request.algorithm,
+                   "of convolutions, instead of the predicted one: implicit_gemm, winograd_fused, ...")
+      ->capture_default_str();
+  command->add_option("--tile", options->request.tile, "CTA tile of implicit GEMMs, e.g. 128x64")
       ->capture_default_str();
   command->add_flag("--simulate", options->request.simulate,
                     "also count with the cache simulator (seconds per layer)");

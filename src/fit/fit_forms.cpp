@@ -226,7 +226,7 @@ LeastSquaresResult fit_rows(const FitData& data, const RowModel& plan) {
     apply_rows({x.begin(), x.end()}, model);
     const RowParameters& p = model.parameters;
     for (std::size_t i = 0; i < geometry.size(); ++i) {
-      const double t = std::max(p.floor, p.host + row_seconds(geometry[i], p));
+      const double t = std::max(p.floor, p.host + row_time(geometry[i], p).time().base());
       r[i] = groups.weight[i] * relative(t, data.samples[i]->measured);
     }
   };

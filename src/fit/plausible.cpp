@@ -38,7 +38,7 @@ double bound_of(const Dataset& dataset, const Sample& sample) {
   latency::BoundTerms terms =
       latency::bound_terms(sample.work, traffic::compulsory(sample.work, machine.gpu), job.roof);
   if (dataset.campaigns[sample.campaign] == kWarmCampaign)
-    terms[static_cast<std::size_t>(latency::Limiter::Dram)].reset();
+    terms[static_cast<std::size_t>(latency::Resource::Dram)].reset();
   double seconds = 0;
   for (const auto& term : terms) seconds = std::max(seconds, term ? term->base() : 0.0);
   return seconds;

@@ -36,6 +36,8 @@ struct SmSpec {
   std::optional<std::int64_t> registers;  ///< 32-bit registers
   std::optional<Bytes> shared;            ///< shared memory (LDS) that CTAs can use
   std::optional<Bytes> shared_per_block;
+  /// 32 banks of 4 bytes per clock on every NVIDIA part since Kepler.
+  BytesPerCycle shared_bandwidth = BytesPerCycle::from_base(128);
   std::map<RateKey, double> flop_per_clock;  ///< of one SM, where documented
 };
 

@@ -42,36 +42,33 @@ traffic::Traffic traffic_of(const ops::KernelWork& work, const traffic::ReadByte
   return t;
 }
 
-AnalyticalTime finish(AnalyticalTime out, double seconds, const TimeMachine& machine) {
-  out.launch = machine.launch;
-  out.time = Seconds::from_base(seconds) + machine.launch;
-  if (machine.launch.base() > seconds) out.bottleneck = Bottleneck::Launch;
+/// Launched within a stream of kernels.
+AnalyticalTime launched(AnalyticalTime out, const TimeMachine& machine) {
+  out.breakdown.of(Resource::Launch) = machine.launch;
   return out;
 }
 
 AnalyticalTime conv_time(const ops::KernelWork& work, const ops::ConvShape& conv,
                          const TimeMachine& machine, const hardware::GpuSpec& gpu) {
   const ConvCandidate best = conv_candidates(conv, work.dtype, machine, {}).front();
-  return finish({.time = {},
-                 .bottleneck = best.time.bottleneck,
-                 .algorithm = name_of(best.algorithm),
-                 .plan = plan_of(best.time),
-                 .traffic = traffic_of(work, best.read, best.written, gpu),
-                 .calibrated = machine.calibrated && conv.groups == 1 &&
-                               best.algorithm != ConvAlgorithm::ExplicitGemm},
-                best.seconds(), machine);
+  return launched({.breakdown = best.time.breakdown(),
+                   .algorithm = name_of(best.algorithm),
+                   .plan = plan_of(best.time),
+                   .traffic = traffic_of(work, best.read, best.written, gpu),
+                   .calibrated = machine.calibrated && conv.groups == 1 &&
+                                 best.algorithm != ConvAlgorithm::ExplicitGemm},
+                  machine);
 }
 
 AnalyticalTime gemm_time(const ops::KernelWork& work, const ops::GemmShape& gemm,
                          const TimeMachine& machine, const hardware::GpuSpec& gpu) {
   const GemmCandidate best = gemm_candidate(gemm, work.dtype, machine);
-  return finish({.time = {},
-                 .bottleneck = best.time.bottleneck,
-                 .algorithm = {},
-                 .plan = plan_of(best.time),
-                 .traffic = traffic_of(work, best.read, best.written, gpu),
-                 .calibrated = machine.calibrated},
-                best.time.total(), machine);
+  return launched({.breakdown = best.time.breakdown(),
+                   .algorithm = {},
+                   .plan = plan_of(best.time),
+                   .traffic = traffic_of(work, best.read, best.written, gpu),
+                   .calibrated = machine.calibrated},
+                  machine);
 }
 
 /// Streams through memory: the slowest level, each at its attainable share.
@@ -80,28 +77,25 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
   AnalyticalTime out;
   out.plan = tile::decompose(work, gpu);
   out.traffic = traffic::model(work, out.plan, gpu);
-  double seconds = 0;
-  const auto consider = [&](Bottleneck bottleneck, double term) {
-    if (term <= seconds) return;
-    seconds = term;
-    out.bottleneck = bottleneck;
+  const auto consider = [&](Resource resource, double seconds) {
+    out.breakdown.of(resource) = Seconds::from_base(seconds);
   };
   const double clock = machine.clock.base();
   const double busy = std::min(machine.sms, real(out.plan.tiles));
-  consider(Bottleneck::Compute,
+  consider(Resource::Compute,
            work.flops.base() / (2 * busy * machine.lanes * clock) * machine.issue);
-  consider(Bottleneck::Dram,
+  consider(Resource::Dram,
            out.traffic.dram().base() / (kDramFraction * machine.dram_bandwidth.base()));
   if (machine.l2_bandwidth) {
-    consider(Bottleneck::L2,
+    consider(Resource::L2,
              out.traffic.l2.base() / (kCacheFraction * machine.l2_bandwidth->base()));
   }
   if (machine.l1_bandwidth) {
-    consider(Bottleneck::L1, out.traffic.l1.base() /
+    consider(Resource::L1, out.traffic.l1.base() /
                                  (kCacheFraction * busy * clock * machine.l1_bandwidth->base()));
   }
-  consider(Bottleneck::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
-  return finish(out, seconds, machine);
+  consider(Resource::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
+  return launched(out, machine);
 }
 
 class DeltaPredictor final : public Predictor {
@@ -112,15 +106,8 @@ class DeltaPredictor final : public Predictor {
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
     const AnalyticalTime result = analytical_time(job, machine);
-    const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
     Estimate estimate;
-    estimate.time = result.time;
-    estimate.limiter = limiter_of(result.bottleneck);
-    estimate.bound = lower.time;
-    if (lower.time > result.time) {
-      estimate.time = lower.time;
-      estimate.limiter = lower.limiter;
-    }
+    set_time(job.work, job.roof, machine.gpu, result.breakdown, estimate);
     const double spread = result.calibrated ? kCalibratedSpread : kUncalibratedSpread;
     estimate.low = max(estimate.bound, estimate.time / spread);
     estimate.high = estimate.time * spread;
@@ -151,6 +138,17 @@ AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine)
   const TimeMachine timing =
       make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
   return analytical_time(job.work, timing, machine.gpu);
+}
+
+Estimate conv_estimate(const Job& job, const hardware::Machine& machine,
+                       const ConvCandidate& candidate) {
+  Estimate estimate;
+  set_time(job.work, job.roof, machine.gpu, candidate.time.breakdown(), estimate);
+  estimate.provenance = Provenance::Analytical;
+  estimate.algorithm = name_of(candidate.algorithm);
+  estimate.plan = plan_of(candidate.time);
+  estimate.traffic = traffic_of(job.work, candidate.read, candidate.written, machine.gpu);
+  return estimate;
 }
 
 std::unique_ptr<Predictor> make_delta_predictor() {

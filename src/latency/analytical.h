@@ -18,9 +18,7 @@ namespace rooftile::latency {
 
 /// One kernel, explained.
 struct AnalyticalTime {
-  Seconds time = {};    ///< with the launch, never below the bound
-  Seconds launch = {};  ///< of that
-  Bottleneck bottleneck = Bottleneck::Compute;
+  Breakdown breakdown = {};
   std::string_view algorithm = {};  ///< empty where there is no choice
   tile::TilePlan plan = {};
   traffic::Traffic traffic = {};
@@ -33,6 +31,10 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
 
 /// The same for a kernel that is bound to its machine.
 AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine);
+
+/// A convolution by one of its algorithms, without a launch and without an interval.
+Estimate conv_estimate(const Job& job, const hardware::Machine& machine,
+                       const ConvCandidate& candidate);
 
 std::unique_ptr<Predictor> make_delta_predictor();
 

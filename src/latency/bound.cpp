@@ -6,27 +6,6 @@
 
 namespace rooftile::latency {
 
-std::string_view name_of(Limiter limiter) {
-  switch (limiter) {
-    case Limiter::Compute: return "compute";
-    case Limiter::L1: return "l1";
-    case Limiter::L2: return "l2";
-    case Limiter::Dram: return "dram";
-    case Limiter::Launch: return "launch";
-  }
-  return "?";
-}
-
-std::string_view name_of(Provenance provenance) {
-  switch (provenance) {
-    case Provenance::Measured: return "measured";
-    case Provenance::Learned: return "learned";
-    case Provenance::Analytical: return "analytical";
-    case Provenance::Bound: return "bound";
-  }
-  return "?";
-}
-
 Flops least_flops(const ops::KernelWork& work) {
   const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
   if (conv == nullptr || conv->stride_h != 1 || conv->stride_w != 1 || conv->dilation_h != 1 ||
@@ -48,26 +27,58 @@ Flops least_flops(const ops::KernelWork& work) {
 BoundTerms bound_terms(const ops::KernelWork& work, const traffic::Traffic& traffic,
                        const Roof& roof) {
   BoundTerms terms;
-  const auto term = [&terms](Limiter limiter) -> std::optional<Seconds>& {
+  const auto term = [&terms](Resource limiter) -> std::optional<Seconds>& {
     return terms[static_cast<std::size_t>(limiter)];
   };
-  term(Limiter::Compute) = least_flops(work) / roof.compute;
-  if (roof.l1) term(Limiter::L1) = traffic.l1 / *roof.l1;
-  if (roof.l2) term(Limiter::L2) = traffic.l2 / *roof.l2;
-  term(Limiter::Dram) = (traffic.dram() - traffic.dram_avoidable) / roof.dram;
-  term(Limiter::Launch) = kLaunchFloor;
+  term(Resource::Compute) = least_flops(work) / roof.compute;
+  if (roof.l1) term(Resource::L1) = traffic.l1 / *roof.l1;
+  if (roof.l2) term(Resource::L2) = traffic.l2 / *roof.l2;
+  term(Resource::Dram) = (traffic.dram() - traffic.dram_avoidable) / roof.dram;
+  term(Resource::Launch) = kLaunchFloor;
   return terms;
 }
 
 Bound bound(const ops::KernelWork& work, const traffic::Traffic& traffic, const Roof& roof) {
   const BoundTerms terms = bound_terms(work, traffic, roof);
-  Bound best{.time = kLaunchFloor, .limiter = Limiter::Launch};
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (terms[i] && *terms[i] > best.time) {
-      best = {.time = *terms[i], .limiter = static_cast<Limiter>(i)};
-    }
+  Bound best{.time = kLaunchFloor, .limiter = Resource::Launch};
+  for (const Resource r : kRoofs) {
+    const auto& term = terms[static_cast<std::size_t>(r)];
+    if (term && *term > best.time) best = {.time = *term, .limiter = r};
   }
   return best;
+}
+
+namespace {
+
+/// The terms of the bound as a breakdown. The launch is no summand of a bound: it counts where it is
+/// the limiter, alone.
+Breakdown breakdown_of(const BoundTerms& terms, const Bound& bound) {
+  Breakdown breakdown;
+  if (bound.limiter == Resource::Launch) {
+    breakdown.of(Resource::Launch) = bound.time;
+    return breakdown;
+  }
+  for (const Resource r : kRoofs) {
+    if (r != Resource::Launch)
+      breakdown.of(r) = terms[static_cast<std::size_t>(r)].value_or(Seconds{});
+  }
+  return breakdown;
+}
+
+}  // namespace
+
+void set_time(const ops::KernelWork& work, const Roof& roof, const hardware::GpuSpec& gpu,
+              const Breakdown& breakdown, Estimate& estimate) {
+  const traffic::Traffic least = traffic::compulsory(work, gpu);
+  const Bound lower = bound(work, least, roof);
+  estimate.bound = lower.time;
+  estimate.breakdown = breakdown;
+  estimate.time = breakdown.time();
+  if (estimate.time < lower.time) {
+    estimate.breakdown = breakdown_of(bound_terms(work, least, roof), lower);
+    estimate.time = lower.time;
+  }
+  estimate.low = estimate.high = estimate.time;
 }
 
 }  // namespace rooftile::latency

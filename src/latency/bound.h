@@ -42,15 +42,23 @@ Flops least_flops(const ops::KernelWork& work);
 
 struct Bound {
   Seconds time;
-  Limiter limiter = Limiter::Compute;
+  Resource limiter = Resource::Compute;
 };
 
-/// The five terms of the maximum, indexed by Limiter; absent where the machine states no rate.
-using BoundTerms = std::array<std::optional<Seconds>, kLimiters>;
+/// The resources of the maximum.
+inline constexpr std::array kRoofs{Resource::Compute, Resource::L1, Resource::L2, Resource::Dram,
+                                   Resource::Launch};
+/// Their terms, indexed by Resource; absent where the machine states no rate.
+using BoundTerms = std::array<std::optional<Seconds>, kResources>;
 BoundTerms bound_terms(const ops::KernelWork& work, const traffic::Traffic& traffic,
                        const Roof& roof);
 
 /// The largest term.
 Bound bound(const ops::KernelWork& work, const traffic::Traffic& traffic, const Roof& roof);
+
+/// Sets the bound of the compulsory bytes and the time that `breakdown` gives, or the bound where
+/// that is longer; then the breakdown is the bound's. No interval yet.
+void set_time(const ops::KernelWork& work, const Roof& roof, const hardware::GpuSpec& gpu,
+              const Breakdown& breakdown, Estimate& estimate);
 
 }  // namespace rooftile::latency

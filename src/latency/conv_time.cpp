@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "latency/conv_time.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <span>
 
+#include "core/text.h"
 #include "latency/gemm_time.h"
 
 namespace rooftile::latency {
@@ -134,7 +137,7 @@ void lengthen(const ops::ConvShape& conv, const TimeMachine& g, StreamTime& time
   time.dram *= factor;
   time.sm *= factor;
   const double reduction = reduction_time(conv, g);
-  if (reduction > std::max(time.sm, time.dram)) time.bottleneck = Bottleneck::Compute;
+  if (reduction > std::max(time.sm, time.dram)) time.limiter = Resource::Compute;
   time.sm += reduction;
 }
 
@@ -218,7 +221,7 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   out.read.dram = p.source + 4 * 16 * p.in * p.out;
   out.written = p.result();
   out.time.dram = (out.read.dram + out.written) / bandwidth;
-  out.time.bottleneck = out.time.dram >= out.time.sm ? Bottleneck::Dram : Bottleneck::Compute;
+  out.time.limiter = out.time.dram >= out.time.sm ? Resource::Dram : Resource::Compute;
   // Each CTA reads its 4x4 input tiles (10 x 18 pixels for 4 x 8 tiles) and transformed filters.
   out.read.l1 = ctas * p.in * 4 * (10 * 18 + 16 * 32);
   out.read.l2 = std::max(out.read.dram, out.read.l1);
@@ -264,7 +267,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   out.read.dram = read + moved;
   const double transforms =
       (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
-  if (transforms > out.time.sm) out.time.bottleneck = Bottleneck::Dram;
+  if (transforms > out.time.sm) out.time.limiter = Resource::Dram;
   out.time.sm += g.constants.nonfused_launch + transforms;
   const double gemm_loads = 36 * 4 *
                             (work.m * work.k * std::ceil(work.n / out.time.tile.n) +
@@ -287,7 +290,7 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   out.time.compute = macs / (g.sms * g.lanes * g.clock.base());
   const double memory = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
   out.time.sm = out.time.compute * (g.issue + 0.1) + memory + 30e-6;
-  out.time.bottleneck = memory > out.time.compute ? Bottleneck::Dram : Bottleneck::Compute;
+  out.time.limiter = memory > out.time.compute ? Resource::Dram : Resource::Compute;
   out.time.tile = {.m = 32, .n = 32, .k = 8};
   out.time.ctas = tiles * std::ceil(p.out / 32);
   out.time.concurrent = g.sms;
@@ -365,7 +368,7 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   out.time.compute = out.flops / peak;
   out.time.sm = out.flops / (g.constants.direct_efficiency * peak) +
                 (read + out.written) / (kDramFraction * g.dram_bandwidth.base());
-  out.time.bottleneck = Bottleneck::Latency;
+  out.time.limiter = Resource::Latency;
   out.time.concurrent = g.sms;
   return out;
 }
@@ -401,7 +404,7 @@ ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine&
   out.time.compute = products / lanes;
   out.time.sm = (kTapInstructions * products + kThreadInstructions * threads) / lanes;
   out.time.dram = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
-  out.time.bottleneck = out.time.dram >= out.time.sm ? Bottleneck::Dram : Bottleneck::Compute;
+  out.time.limiter = out.time.dram >= out.time.sm ? Resource::Dram : Resource::Compute;
   out.time.tile = {.m = kThreads, .n = 1, .k = taps};
   out.time.ctas = std::ceil(threads / kThreads);
   out.time.concurrent = g.sms * (kResidentThreads / kThreads);
@@ -428,6 +431,20 @@ std::string_view name_of(ConvAlgorithm algorithm) {
     case ConvAlgorithm::Depthwise: return "depthwise";
   }
   return "?";
+}
+
+Result<ConvAlgorithm> parse_conv_algorithm(std::string_view text) {
+  constexpr std::array kAll{ConvAlgorithm::ImplicitGemm,     ConvAlgorithm::ImplicitSmallTile,
+                            ConvAlgorithm::WinogradFused,    ConvAlgorithm::WinogradNonfused,
+                            ConvAlgorithm::Fft,              ConvAlgorithm::ExplicitGemm,
+                            ConvAlgorithm::Direct,           ConvAlgorithm::Depthwise};
+  std::vector<std::string_view> names;
+  for (const ConvAlgorithm algorithm : kAll) {
+    if (name_of(algorithm) == text) return algorithm;
+    names.push_back(name_of(algorithm));
+  }
+  return usage_error(fmt::format("unknown --algorithm \"{}\"", printable(text)),
+                     did_you_mean(text, names, "--algorithm is one of"));
 }
 
 double narrowest_tile(const ops::ConvShape& conv) {

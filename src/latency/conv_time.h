@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.h"
 #include "latency/stream_time.h"
 
 namespace rooftile::latency {
@@ -41,6 +42,7 @@ enum class ConvAlgorithm : std::uint8_t {
   Depthwise
 };
 std::string_view name_of(ConvAlgorithm algorithm);
+Result<ConvAlgorithm> parse_conv_algorithm(std::string_view text);
 
 struct ConvTimeOptions {
   bool implicit_gemm_only = false;

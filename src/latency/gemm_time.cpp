@@ -43,14 +43,14 @@ bool leaves_out(const TimeMachine& g, std::span<const Edges> tiles, const Edges&
 }
 
 void bind_to_levels(const TimeMachine& g, const ReadBytes& read, StreamTime& time) {
-  const auto bind = [&time](Bottleneck level, double seconds) {
+  const auto bind = [&time](Resource level, double seconds) {
     if (seconds <= time.sm) return;
     time.sm = seconds;
-    if (seconds > time.dram) time.bottleneck = level;
+    if (seconds > time.dram) time.limiter = level;
   };
-  if (g.l2_bandwidth) bind(Bottleneck::L2, read.l2 / g.l2_bandwidth->base());
+  if (g.l2_bandwidth) bind(Resource::L2, read.l2 / g.l2_bandwidth->base());
   if (g.l1_bandwidth) {
-    bind(Bottleneck::L1, read.l1 / (g.sms * g.clock.base() * g.l1_bandwidth->base()));
+    bind(Resource::L1, read.l1 / (g.sms * g.clock.base() * g.l1_bandwidth->base()));
   }
 }
 
@@ -107,7 +107,7 @@ GemmCandidate vector_product(const ops::GemmShape& gemm, DType dtype, const Time
   out.time.compute = real(gemm.m) * real(gemm.n) * k / (g.sms * g.clock.base() * g.vector_lanes);
   out.time.sm = kInstructions * out.time.compute;
   out.time.dram = (bytes + out.written) / (kDramFraction * g.dram_bandwidth.base());
-  if (out.time.dram >= out.time.sm) out.time.bottleneck = Bottleneck::Dram;
+  if (out.time.dram >= out.time.sm) out.time.limiter = Resource::Dram;
   bind_to_levels(g, out.read, out.time);
   out.time.tile = {.m = gemm.m == 1 ? 1 : kOutputs, .n = gemm.m == 1 ? kOutputs : 1, .k = 1};
   out.time.ctas = std::ceil(real(std::max(gemm.m, gemm.n)) / kOutputs) * real(gemm.batch);

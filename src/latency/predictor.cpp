@@ -27,9 +27,7 @@ class BoundPredictor final : public Predictor {
     estimate.plan = tile::decompose(job.work, machine.gpu);
     estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
     // Another kernel may move less than the modelled one: the bound takes the compulsory bytes.
-    const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
-    estimate.time = estimate.low = estimate.high = estimate.bound = lower.time;
-    estimate.limiter = lower.limiter;
+    set_time(job.work, job.roof, machine.gpu, {}, estimate);
     estimate.provenance = Provenance::Bound;
     return estimate;
   }

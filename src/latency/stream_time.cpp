@@ -20,10 +20,10 @@ constexpr double kWarpTileM = 64, kWarpTileN = 32;
 struct Streams {
   double compute = 0, shared = 0, l1 = 0;
   [[nodiscard]] double slowest() const { return std::max({compute, shared, l1}); }
-  [[nodiscard]] Bottleneck label() const {
+  [[nodiscard]] Resource label() const {
     const double most = slowest();
-    if (most == compute) return Bottleneck::Compute;
-    return most == shared ? Bottleneck::Shared : Bottleneck::L1;
+    if (most == compute) return Resource::Compute;
+    return most == shared ? Resource::Shared : Resource::L1;
   }
 };
 
@@ -70,9 +70,9 @@ SmClocks clocks_of(const Streams& s, double latency, const SmWork& work) {
 }
 
 /// What most of the time goes to, so that more of it is what helps most.
-Bottleneck label_of(const SmClocks& clocks, const Streams& s) {
+Resource label_of(const SmClocks& clocks, const Streams& s) {
   if (clocks.stream >= std::max(clocks.multiply, clocks.idle())) return s.label();
-  return clocks.multiply >= clocks.idle() ? Bottleneck::Compute : Bottleneck::Latency;
+  return clocks.multiply >= clocks.idle() ? Resource::Compute : Resource::Latency;
 }
 
 }  // namespace
@@ -91,30 +91,17 @@ double StreamTime::total() const {
   return std::sqrt(sm * sm + dram * dram);
 }
 
-std::string_view name_of(Bottleneck bottleneck) {
-  switch (bottleneck) {
-    case Bottleneck::Compute: return "compute";
-    case Bottleneck::Shared: return "shared";
-    case Bottleneck::L1: return "l1";
-    case Bottleneck::L2: return "l2";
-    case Bottleneck::Dram: return "dram";
-    case Bottleneck::Latency: return "latency";
-    case Bottleneck::Launch: return "launch";
+Breakdown StreamTime::breakdown() const {
+  Breakdown out;
+  out.of(Resource::Compute) = Seconds::from_base(std::min(compute, sm));
+  if (limiter == Resource::Dram && dram < sm) {  // kernels in between move bytes: all in `sm`
+    out.of(Resource::Dram) = Seconds::from_base(total());
+    return out;
   }
-  return "?";
-}
-
-Limiter limiter_of(Bottleneck bottleneck) {
-  switch (bottleneck) {
-    case Bottleneck::Compute:
-    case Bottleneck::Latency: return Limiter::Compute;
-    case Bottleneck::Shared:
-    case Bottleneck::L1: return Limiter::L1;
-    case Bottleneck::L2: return Limiter::L2;
-    case Bottleneck::Dram: return Limiter::Dram;
-    case Bottleneck::Launch: return Limiter::Launch;
-  }
-  return Limiter::Compute;
+  out.join = 2;
+  out.of(Resource::Dram) = Seconds::from_base(dram);
+  out.of(limiter == Resource::Dram ? Resource::Compute : limiter) = Seconds::from_base(sm);
+  return out;
 }
 
 double active_ctas(const TimeMachine& g, const StreamTile& tile, double element) {
@@ -178,9 +165,9 @@ StreamTime stream_time(const TimeMachine& g, const StreamWork& w, const StreamTi
   out.l2_binds = l2 > out.sm;
   out.sm = std::max(out.sm, l2);
   if (out.dram >= out.sm) {
-    out.bottleneck = Bottleneck::Dram;
+    out.limiter = Resource::Dram;
   } else {
-    out.bottleneck = out.l2_binds ? Bottleneck::L2 : label_of(clocks, s);
+    out.limiter = out.l2_binds ? Resource::L2 : label_of(clocks, s);
   }
   return out;
 }

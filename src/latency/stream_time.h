@@ -28,13 +28,6 @@
 
 namespace rooftile::latency {
 
-/// What the time of a kernel goes to.
-enum class Bottleneck : std::uint8_t { Compute, Shared, L1, L2, Dram, Latency, Launch };
-/// compute shared l1 l2 dram latency launch
-std::string_view name_of(Bottleneck bottleneck);
-/// The nearest of the roofline's limiters; a latency-bound kernel is one that compute could hide.
-Limiter limiter_of(Bottleneck bottleneck);
-
 /// A tiled matrix product, per launch.
 struct StreamWork {
   double m = 0, n = 0, k = 0;
@@ -65,12 +58,13 @@ struct StreamTime {
   double compute = 0;       ///< seconds of `sm` that multiply-adds alone would take
   double throughput = 0;    ///< seconds that the busiest SM needs at least, L2 and DRAM aside
   bool l2_binds = false;    ///< `sm` is the L2's time
-  Bottleneck bottleneck = Bottleneck::Compute;
+  Resource limiter = Resource::Compute;
   StreamTile tile;
   double split = 1;
   double ctas = 1, concurrent = 1;
   double rows = 1;  ///< of CTAs along m
   [[nodiscard]] double total() const;
+  [[nodiscard]] Breakdown breakdown() const;
 };
 
 /// CTAs of an SM that run as one batch: a power of two. With these, more co-resident CTAs are never

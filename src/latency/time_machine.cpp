@@ -88,7 +88,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.l1_includes_shared = gpu.l1.includes_shared;
   m.l2_size = gpu.l2.size.value_or(Bytes{});
   m.access = traffic::access_of(gpu);
-  m.shared_bandwidth = kSharedBandwidth;
+  m.shared_bandwidth = gpu.sm.shared_bandwidth;
   const auto per_sm = [&m](BytesPerSecond whole, Hertz clock) { return whole / clock / m.sms; };
   if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {
     const bool measured = l1->provenance == hardware::Provenance::Measured;

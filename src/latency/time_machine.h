@@ -85,9 +85,6 @@ struct TimeMachine {
   bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on
 };
 
-/// Shared memory of one SM serves 32 banks of 4 bytes per clock on every NVIDIA part since Kepler.
-inline constexpr BytesPerCycle kSharedBandwidth = BytesPerCycle::from_base(128);
-
 /// Clock that the power budget sustains under FP32 load, as a fraction of boost in (0, 1].
 double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants);
 

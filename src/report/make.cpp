@@ -83,7 +83,7 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op,
           .low_ms = to_ms(estimate.low * launches),
           .high_ms = to_ms(estimate.high * launches),
           .bound_ms = to_ms(estimate.bound * launches),
-          .limiter = std::string(name_of(estimate.limiter)),
+          .limiter = std::string(name_of(estimate.limiter())),
           .traffic = {.l1 = (estimate.traffic.l1 * launches).base(),
                       .l2 = (estimate.traffic.l2 * launches).base(),
                       .dram = (estimate.traffic.dram() * launches).base()},
@@ -210,9 +210,9 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
       .exposed_communication_ms = to_ms(step.parts.exposed())};
   report.bound_total_ms = to_ms(step.bound);
   report.flops = step.flops.base();
-  for (std::size_t i = 0; i < latency::kLimiters; ++i) {
-    const auto limiter = static_cast<latency::Limiter>(i);
-    report.limiter_share.emplace(name_of(limiter), step.of(limiter) / step.total);
+  for (const latency::Resource limiter : hardware::kAllResources) {
+    if (step.of(limiter) > Seconds{})
+      report.limiter_share.emplace(name_of(limiter), step.of(limiter) / step.total);
   }
   for (const auto& [name, time] :
        {std::pair("link", step.parts.exposed()), std::pair("host", step.parts.host),

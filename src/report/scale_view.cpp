@@ -42,7 +42,7 @@ std::string variants_text(const ScaleStep& step, const TextOptions& options) {
                {.title = "time", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
                {.title = "cost", .align = Align::Right},
-               {.title = "percent of time by bottleneck"}});
+               {.title = "percent of time by limiter"}});
   const auto add = [&table](const ScaleVariant& variant) {
     table.add({factors_text(variant), format_ms(variant.time_ms),
                fmt::format("{:.2f}x", variant.speedup), fmt::format("{:.2f}", variant.cost),
@@ -59,13 +59,13 @@ std::string balanced_text(const ScaleStep& step, const TextOptions& options) {
   Table table({{.title = "target", .align = Align::Right},
                {.title = "time", .align = Align::Right},
                {.title = "cost", .align = Align::Right},
-               {.title = "bottleneck"},
+               {.title = "limiter"},
                {.title = "cheapest set"}});
   for (const auto& [target, variant] : step.balanced) {
     const std::string label = fmt::format("{:g}x", target);
     if (variant) {
       table.add({label, format_ms(variant->time_ms), fmt::format("{:.2f}", variant->cost),
-                 variant->bottleneck, factors_text(*variant)});
+                 variant->limiter, factors_text(*variant)});
     } else {
       table.add({label, "-", "-", "-", "out of reach of factors up to 8"});
     }
@@ -106,14 +106,14 @@ std::string layers_text(const ScaleStep& step, const TextOptions& options) {
                {.title = "before", .align = Align::Right},
                {.title = "after", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
-               {.title = "bottleneck"},
+               {.title = "limiter"},
                {.title = "then"},
                {.title = "gains most from"},
                {.title = "algorithm", .optional = true}});
   for (const ScaledLayer& layer : step.layers) {
     table.add({layer.name, fmt::format("{:g}", layer.count), format_ms(layer.base_ms),
                format_ms(layer.time_ms), fmt::format("{:.2f}x", layer.base_ms / layer.time_ms),
-               layer.base_bottleneck, layer.bottleneck, balance_cell(layer),
+               layer.base_limiter, layer.limiter, balance_cell(layer),
                algorithm_cell(layer)});
   }
   return "\n" + table.render(options.width, 2);
@@ -139,7 +139,8 @@ std::string balance_text(const ScaleStep& step) {
 ordered_json variant_json(const ScaleVariant& variant) {
   return {{"factors", variant.factors},       {"time_ms", variant.time_ms},
           {"speedup", variant.speedup},       {"cost", variant.cost},
-          {"bottleneck", variant.bottleneck}, {"share", variant.share}};
+          {"limiter", variant.limiter},
+          {"bottleneck", variant.limiter}, {"share", variant.share}};
 }
 
 ordered_json step_json(const ScaleStep& step) {
@@ -159,8 +160,10 @@ ordered_json step_json(const ScaleStep& step) {
                               {"base_ms", layer.base_ms},
                               {"time_ms", layer.time_ms},
                               {"speedup", layer.base_ms / layer.time_ms},
-                              {"base_bottleneck", layer.base_bottleneck},
-                              {"bottleneck", layer.bottleneck},
+                              {"base_limiter", layer.base_limiter},
+                              {"base_bottleneck", layer.base_limiter},
+                              {"limiter", layer.limiter},
+                              {"bottleneck", layer.limiter},
                               {"base_algorithm", layer.base_algorithm},
                               {"algorithm", layer.algorithm},
                               {"balance", balance_json(layer.balance)}});
@@ -176,7 +179,7 @@ ordered_json step_json(const ScaleStep& step) {
 std::string variant_csv(const ScaleStep& step, const std::string& target, const ScaleVariant& v,
                         std::string_view kind) {
   return fmt::format("{},{},{},{},{},{},{},{},,,,,,,,{}\n", csv_field(step.name), target,
-                     csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.bottleneck, kind,
+                     csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.limiter, kind,
                      csv_field(shares_text(v)));
 }
 
@@ -216,8 +219,8 @@ std::string scale_to_json(const ScaleReport& report) {
 
 std::string scale_to_csv(const ScaleReport& report) {
   std::string text =
-      "step,target,factors,time_ms,speedup,cost,bottleneck,kind,layer,base_ms,base_bottleneck,"
-      "shape,count,base_algorithm,algorithm,percent_by_bottleneck\n";
+      "step,target,factors,time_ms,speedup,cost,limiter,kind,layer,base_ms,base_limiter,"
+      "shape,count,base_algorithm,algorithm,percent_by_limiter\n";
   for (const ScaleStep& step : report.steps) {
     text += variant_csv(step, "", step.base, "base");
     for (const ScaleVariant& variant : step.variants) {
@@ -232,8 +235,8 @@ std::string scale_to_csv(const ScaleReport& report) {
     for (const ScaledLayer& layer : step.layers) {
       text += fmt::format("{},,{},{},{},,{},layer,{},{},{},{},{:g},{},{},\n", csv_field(step.name),
                           csv_field(factors_text(step.variants.front())), layer.time_ms,
-                          layer.base_ms / layer.time_ms, layer.bottleneck, csv_field(layer.name),
-                          layer.base_ms, layer.base_bottleneck, csv_field(layer.shape), layer.count,
+                          layer.base_ms / layer.time_ms, layer.limiter, csv_field(layer.name),
+                          layer.base_ms, layer.base_limiter, csv_field(layer.shape), layer.count,
                           layer.base_algorithm, layer.algorithm);
       text += balance_csv(step, layer.balance, layer.name);
     }

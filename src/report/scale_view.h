@@ -15,8 +15,8 @@ namespace rooftile::report {
 struct ScaleVariant {
   std::map<std::string, double> factors;  ///< those that are not 1
   double time_ms = 0, speedup = 1, cost = 0;
-  std::string bottleneck;
-  std::map<std::string, double> share;  ///< of the time, per bottleneck
+  std::string limiter;
+  std::map<std::string, double> share;  ///< of the time, per limiter
 };
 
 struct BalanceRow {
@@ -29,7 +29,7 @@ struct ScaledLayer {
   std::string name, shape;
   double count = 1;                 ///< launches in the step
   double base_ms = 0, time_ms = 0;  ///< of one launch
-  std::string base_bottleneck, bottleneck;
+  std::string base_limiter, limiter;
   std::string base_algorithm, algorithm;  ///< of convolutions
   std::vector<BalanceRow> balance;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The picture of `rooftile traffic`: a row per layer, three bars (bytes at L1, L2, DRAM on a
-// logarithmic axis) and the bottleneck as a coloured label. Rows go down the page, so that names
+// logarithmic axis) and the limiter as a coloured label. Rows go down the page, so that names
 // are readable and a network of any depth fits.
 #include <fmt/format.h>
 
@@ -27,17 +27,18 @@ struct Style {
 };
 // Colours that stay apart for colour-blind readers (Okabe and Ito).
 constexpr std::array<Style, 3> kLevels{{{"L1", "#56b4e9"}, {"L2", "#0072b2"}, {"DRAM", "#d55e00"}}};
-constexpr std::array<Style, 7> kBottlenecks{{{"compute", "#009e73"},
+constexpr std::array<Style, 8> kLimiters{{{"compute", "#009e73"},
                                              {"shared", "#999999"},
                                              {"l1", "#56b4e9"},
                                              {"l2", "#0072b2"},
                                              {"dram", "#d55e00"},
                                              {"latency", "#cc79a7"},
-                                             {"launch", "#b8a000"}}};
+                                             {"launch", "#b8a000"},
+                                             {"host", "#6b4c9a"}}};
 
-std::string_view color_of(std::string_view bottleneck) {
-  for (const Style& style : kBottlenecks) {
-    if (style.name == bottleneck) return style.color;
+std::string_view color_of(std::string_view limiter) {
+  for (const Style& style : kLimiters) {
+    if (style.name == limiter) return style.color;
   }
   return "#000000";
 }
@@ -91,7 +92,7 @@ std::string legend() {
   }
   // Two short texts: the column of times begins where the plot ends.
   svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes loaded per launch</text>)"
-                     R"(<text x="{:.0f}" y="60" fill="#555555">time, bottleneck</text>)"
+                     R"(<text x="{:.0f}" y="60" fill="#555555">time, limiter</text>)"
                      "\n",
                      x, kLeft + kPlot + 14);
   return svg;
@@ -111,25 +112,9 @@ std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
   svg += fmt::format(
       R"(<text x="{:.0f}" y="{:.1f}">{} <tspan fill="{}" font-weight="bold">{}</tspan></text>)"
       "\n",
-      kLeft + kPlot + 14, y + 15, format_ms(layer.latency_ms), color_of(layer.bottleneck),
-      layer.bottleneck);
+      kLeft + kPlot + 14, y + 15, format_ms(layer.latency_ms), color_of(layer.limiter),
+      layer.limiter);
   return svg;
-}
-
-/// Which kernels the bytes and times of convolutions are of.
-std::string kernels_line(const TrafficReport& report) {
-  const auto counted_as = [&report](std::string_view algorithm) {
-    return std::any_of(report.layers.begin(), report.layers.end(),
-                       [&](const LayerTraffic& layer) { return layer.counted == algorithm; });
-  };
-  const bool gemms = counted_as("implicit_gemm");
-  const bool depthwise = counted_as("depthwise");
-  if (!gemms && !depthwise) return {};
-  return fmt::format(R"(<text x="16" y="44" fill="#555555">convolutions as {}{}{}</text>)"
-                     "\n",
-                     gemms ? "implicit GEMMs" : "",
-                     gemms && depthwise ? ", depthwise ones as " : "",
-                     depthwise ? "direct kernels" : "");
 }
 
 }  // namespace
@@ -145,7 +130,7 @@ std::string traffic_to_svg(const TrafficReport& report) {
                                 "\n",
                                 markup_escaped(title));
   const ByteAxis axis = axis_of(report);
-  svg += kernels_line(report) + legend();
+  svg += legend();
   svg += grid(axis, height);
   double y = kTop;
   for (const LayerTraffic& layer : report.layers) {

@@ -47,7 +47,8 @@ ordered_json algorithm_json(const AlgorithmTraffic& algorithm) {
                     {"dram_read_bytes", algorithm.read.dram},
                     {"dram_write_bytes", algorithm.dram_written},
                     {"latency_ms", algorithm.latency_ms},
-                    {"bottleneck", algorithm.bottleneck}};
+                    {"limiter", algorithm.limiter},
+                    {"bottleneck", algorithm.limiter}};
   if (!algorithm.tile.empty()) json["tile"] = algorithm.tile;
   return json;
 }
@@ -73,23 +74,24 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
                       {"l2", demand(layer.read.l2, layer)},
                       {"dram", demand(dram, layer)}}},
                     {"latency_ms", layer.latency_ms},
-                    {"bottleneck", layer.bottleneck},
+                    {"limiter", layer.limiter},
+                    {"bottleneck", layer.limiter},
                     {"tile", layer.tile},
                     {"ctas", layer.ctas},
-                    {"waves", layer.waves}};
+                    {"waves", layer.waves},
+                    {"fidelity", layer.fidelity}};
   ordered_json& used = json["ceiling_fraction"];
   used = ordered_json::object();
   if (report.l1_ceiling) used["l1"] = demand(layer.read.l1, layer) / *report.l1_ceiling;
   if (report.l2_ceiling) used["l2"] = demand(layer.read.l2, layer) / *report.l2_ceiling;
   used["dram"] = demand(dram, layer) / report.dram_ceiling;
   if (!layer.algorithm.empty()) {
-    json["counted"] = layer.counted;
     json["algorithm"] = layer.algorithm;
-    json["algorithm_ms"] = layer.algorithm_ms;
     json["algorithms"] = ordered_json::array();
     for (const AlgorithmTraffic& a : layer.algorithms)
       json["algorithms"].push_back(algorithm_json(a));
   }
+  if (layer.latency_exact_ms) json["latency_exact_ms"] = *layer.latency_exact_ms;
   if (layer.simulated) json["simulated_bytes"] = level_json(*layer.simulated);
   return json;
 }
@@ -129,9 +131,8 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
 std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
   std::string text =
       "\n" +
-      wrapped(fmt::format("{} {}: {} CTAs of {} in {:.1f} waves; a library would take {} ({})",
-                          layer.shape, layer.phase, layer.ctas, layer.tile, layer.waves,
-                          layer.algorithm, format_ms(layer.algorithm_ms)),
+      wrapped(fmt::format("{} {}: {}, {} CTAs of {} in {:.1f} waves", layer.shape, layer.phase,
+                          layer.algorithm, layer.ctas, layer.tile, layer.waves),
               options.width, 2);
   Table table({{.title = "algorithm"},
                {.title = "tile"},
@@ -141,61 +142,56 @@ std::string algorithms_text(const LayerTraffic& layer, const TextOptions& option
                {.title = "DRAM rd", .align = Align::Right},
                {.title = "wr", .align = Align::Right, .optional = true},
                {.title = "time", .align = Align::Right},
-               {.title = "bottleneck"}});
+               {.title = "limiter"}});
   const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
   for (const AlgorithmTraffic& a : layer.algorithms) {
     table.add({a.name, a.tile.empty() ? "-" : a.tile, format_flops(Flops::from_base(a.flops)),
                bytes(a.read.l1), bytes(a.read.l2), bytes(a.read.dram), bytes(a.dram_written),
-               format_ms(a.latency_ms), a.bottleneck});
+               format_ms(a.latency_ms), a.limiter});
   }
   return text + table.render(options.width, kIndent) + left_out_text(table, options, "json");
 }
 
-/// The table's times are of implicit GEMMs; what a library's choice would change of the step.
-std::string choice_text(const TrafficReport& report, int width) {
-  double time = 0;
-  std::int64_t convolutions = 0;
-  std::int64_t others = 0;
-  std::int64_t depthwise = 0;
+/// With counted bytes: what they would make of the step, uncalibrated.
+std::string exact_text(const TrafficReport& report, int width) {
+  double time = report.host_ms;
+  std::int64_t counted = 0;
+  std::int64_t launches = 0;
   for (const LayerTraffic& layer : report.layers) {
-    const bool conv = !layer.algorithm.empty();
-    time += (conv ? layer.algorithm_ms : layer.latency_ms) * static_cast<double>(layer.count);
-    convolutions += conv ? layer.count : 0;
-    others += conv && layer.algorithm != layer.counted ? layer.count : 0;
-    depthwise += layer.counted == "depthwise" ? layer.count : 0;
+    const auto count = static_cast<double>(layer.count);
+    time += layer.latency_exact_ms.value_or(layer.latency_ms) * count;
+    counted += layer.latency_exact_ms ? layer.count : 0;
+    launches += layer.count;
   }
-  if (convolutions == 0) return {};
-  return wrapped(
-      fmt::format("convolutions are timed as implicit GEMMs with the tile shown{}; a library would "
-                  "run {} of {} otherwise: {} in all",
-                  depthwise > 0 ? fmt::format(", {} depthwise ones as direct kernels", depthwise)
-                                : std::string(),
-                  others, convolutions, format_ms(time)),
-      width, 2);
+  if (counted == 0) return {};
+  return wrapped(fmt::format("with the {} bytes of {} of {} launches (the others are closed forms) "
+                             "the step would take {}, uncalibrated",
+                             report.traffic_model, counted, launches, format_ms(time)),
+                 width, 2);
 }
 
 std::string totals_text(const TrafficReport& report, int width) {
-  double time = 0;
   std::map<std::string, double> share;
   LevelBytes sum;
   double written = 0;
   for (const LayerTraffic& layer : report.layers) {
     const auto count = static_cast<double>(layer.count);
-    time += layer.latency_ms * count;
-    share[layer.bottleneck] += layer.latency_ms * count;
+    share[layer.limiter] += layer.latency_ms * count;
     sum.l1 += layer.read.l1 * count;
     sum.l2 += layer.read.l2 * count;
     sum.dram += layer.read.dram * count;
     written += layer.dram_written * count;
   }
   std::string text = fmt::format(
-      "\n  all layers: L1 {}, L2 {}, DRAM {} read and {} written, {} as modelled\n  time by "
-      "bottleneck:",
+      "\n  all layers: L1 {}, L2 {}, DRAM {} read and {} written\n  step {}; time by limiter:",
       format_bytes(Bytes::from_base(sum.l1)), format_bytes(Bytes::from_base(sum.l2)),
       format_bytes(Bytes::from_base(sum.dram)), format_bytes(Bytes::from_base(written)),
-      format_ms(time));
-  for (const auto& [name, ms] : share) text += fmt::format(" {} {:.0f} %", name, 100 * ms / time);
-  return text + "\n" + choice_text(report, width);
+      format_ms(report.total_ms));
+  if (report.host_ms > 0) share["host"] += report.host_ms;
+  for (const auto& [name, ms] : share) {
+    text += fmt::format(" {} {:.0f} %", name, 100 * ratio(ms, report.total_ms));
+  }
+  return text + "\n" + exact_text(report, width);
 }
 
 /// Left out of a narrow table, from the right: tile, waves, bytes written, reuse; and the phase
@@ -208,7 +204,7 @@ std::string layers_text(const TrafficReport& report, const TextOptions& options)
                {.title = "phase", .optional = one_phase},
                {.title = "x", .align = Align::Right},
                {.title = "time", .align = Align::Right},
-               {.title = "bottleneck"},
+               {.title = "limiter"},
                {.title = "L1", .align = Align::Right},
                {.title = "L2", .align = Align::Right},
                {.title = "DRAM", .align = Align::Right},
@@ -221,7 +217,7 @@ std::string layers_text(const TrafficReport& report, const TextOptions& options)
     const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
     table.add(
         {layer.name, std::string(short_phase(layer.phase)), std::to_string(layer.count),
-         format_ms(layer.latency_ms), layer.bottleneck, bytes(layer.read.l1), bytes(layer.read.l2),
+         format_ms(layer.latency_ms), layer.limiter, bytes(layer.read.l1), bytes(layer.read.l2),
          bytes(layer.read.dram),
          fmt::format("{}/{}/{}", share_of(layer.read.l1, layer, report.l1_ceiling),
                      share_of(layer.read.l2, layer, report.l2_ceiling),
@@ -282,6 +278,8 @@ std::string traffic_to_json(const TrafficReport& report) {
   for (const LayerTraffic& layer : report.layers) {
     json["layers"].push_back(layer_json(report, layer));
   }
+  json["host_ms"] = report.host_ms;
+  json["total_ms"] = report.total_ms;
   json["warnings"] = report.warnings;
   return json_text(json);
 }
@@ -289,16 +287,18 @@ std::string traffic_to_json(const TrafficReport& report) {
 std::string traffic_to_csv(const TrafficReport& report) {
   std::string text =
       "name,op,phase,count,shape,dtype,l1_bytes,l2_bytes,dram_read_bytes,dram_write_bytes,"
-      "compulsory_read_bytes,latency_ms,bottleneck,tile,ctas,waves,algorithm,algorithm_ms,"
+      "compulsory_read_bytes,latency_ms,limiter,tile,ctas,waves,algorithm,fidelity,latency_exact_ms,"
       "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram,"
-      "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes,counted,"
+      "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes,"
       "algorithms_ms\n";
   for (const LayerTraffic& l : report.layers) {
     const double dram = l.read.dram + l.dram_written;
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(l.name),
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
+                        csv_field(l.name),
                         l.op, l.phase, l.count, csv_field(l.shape), l.dtype, l.read.l1, l.read.l2,
-                        l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.bottleneck,
-                        l.tile, l.ctas, l.waves, l.algorithm, l.algorithm_ms);
+                        l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.limiter,
+                        l.tile, l.ctas, l.waves, l.algorithm, l.fidelity,
+                        l.latency_exact_ms ? fmt::format("{}", *l.latency_exact_ms) : "");
     text += fmt::format("{},{},{},{},{},{},{},{},", ratio(l.read.l1, l.read.l2),
                         ratio(l.read.l2, l.read.dram), demand(l.read.l1, l), demand(l.read.l2, l),
                         demand(dram, l), fraction_field(l.read.l1, l, report.l1_ceiling),
@@ -307,7 +307,7 @@ std::string traffic_to_csv(const TrafficReport& report) {
     text += l.simulated
                 ? fmt::format("{},{},{},", l.simulated->l1, l.simulated->l2, l.simulated->dram)
                 : std::string(",,,");
-    text += fmt::format("{},{}\n", l.counted, algorithms_field(l));
+    text += algorithms_field(l) + "\n";
   }
   return text;
 }

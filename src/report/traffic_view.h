@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `rooftile traffic`: bytes per memory level and layer, reuse, demand against the ceilings, time
-// and bottleneck; as text, JSON, CSV and as a picture.
+// and limiter; as text, JSON, CSV and as a picture.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct AlgorithmTraffic {
   LevelBytes read;
   double dram_written = 0;
   double latency_ms = 0;
-  std::string bottleneck;
+  std::string limiter;
 };
 
 /// Times are of one launch, in milliseconds.
@@ -41,31 +41,34 @@ struct LayerTraffic {
   double dram_written = 0;
   double compulsory_read = 0;
   double latency_ms = 0;
-  std::string bottleneck;
+  std::string limiter;
   std::string tile;
   std::int64_t ctas = 0;
   double waves = 0;
-  std::string counted;      ///< of a convolution: the algorithm of bytes, tile and time above
-  std::string algorithm;    ///< that a library would take; empty where there is no choice
-  double algorithm_ms = 0;  ///< its time
+  std::string algorithm;    ///< of a convolution
   std::vector<AlgorithmTraffic> algorithms;  ///< all that apply, fastest first
+  std::string fidelity;     ///< of the bytes: closed | exact | paper
+  /// The same kernel with these bytes instead of the closed forms'; uncalibrated.
+  std::optional<double> latency_exact_ms;
   std::optional<LevelBytes> simulated;
 };
 
 struct TrafficReport {
   std::string gpu_name;
   std::string model_name;                        ///< empty for a single layer
-  std::string traffic_model;                     ///< exact | closed | paper
+  std::string traffic_model;                     ///< closed | exact | paper
   std::optional<double> l1_ceiling, l2_ceiling;  ///< bytes per second, whole GPU
   double dram_ceiling = 0;
   std::vector<LayerTraffic> layers;
+  double host_ms = 0;   ///< what the step waits for its host beyond its kernels
+  double total_ms = 0;  ///< of the step: all launches and the host
   std::vector<std::string> warnings;
 };
 
 std::string traffic_to_text(const TrafficReport& report, const TextOptions& options);
 std::string traffic_to_json(const TrafficReport& report);
 std::string traffic_to_csv(const TrafficReport& report);
-/// One group of bars per layer (L1, L2, DRAM), coloured by level, with the bottleneck below.
+/// One group of bars per layer (L1, L2, DRAM), coloured by level, with the limiter below.
 std::string traffic_to_svg(const TrafficReport& report);
 
 }  // namespace rooftile::report

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolutions on machines with more of a resource are never slower, every algorithm moves at least
-// the compulsory bytes through every level, and more of the resource that is named as the
-// bottleneck helps. Random layers on GPUs of several generations.
+// the compulsory bytes through every level, and more of the resource that is named as the limiter
+// helps. Random layers on GPUs of several generations.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <random>
 
-#include "hardware/machine.h"
+#include "hardware/factors.h"
 #include "latency/gemm_time.h"
-#include "latency/scaling.h"
+#include "latency/predictor.h"
 #include "ops/any_op.h"
 
 namespace rooftile::latency {
 namespace {
+
+using hardware::Factors;
+using hardware::MachineKey;
 
 constexpr std::array kGpus{"m40",   "titan-xp", "p100-pcie-16gb", "v100-pcie-32gb", "t4",
                            "mi100", "l4",       "a100-sxm-40gb",  "h100-sxm"};
@@ -23,7 +26,6 @@ struct Case {
   std::string text;
   hardware::Machine machine;
   ops::KernelWork work;
-  TimeMachine timed;
   [[nodiscard]] const ops::ConvShape& conv() const { return std::get<ops::ConvShape>(work.shape); }
 };
 
@@ -58,8 +60,6 @@ class Cases {
       return !std::holds_alternative<ops::ConvShape>(work.shape);
     });
     out.work = works[engine_() % works.size()];
-    const auto job = bind(out.work, out.machine).value();
-    out.timed = make_time_machine(out.machine, job.roof.compute, out.work.compute, out.work.matrix);
     out.text = std::string(gpu) + " " + ops::shape_text(out.work.shape) + " pass " +
                std::to_string(static_cast<int>(out.conv().pass)) + " " +
                std::string(name_of(dtype));
@@ -73,24 +73,28 @@ class Cases {
   std::mt19937 engine_;
 };
 
-double seconds(const Case& c, const TimeMachine& machine) {
-  return conv_candidates(c.conv(), c.work.dtype, machine, {}).front().seconds();
+TimeMachine timed(const Case& c, const Factors& factors) {
+  const hardware::Machine machine = hardware::scaled(c.machine, factors);
+  return make_time_machine(machine, bind(c.work, machine).value().roof.compute, c.work.compute,
+                           c.work.matrix);
+}
+
+double seconds(const Case& c, const Factors& factors) {
+  return conv_candidates(c.conv(), c.work.dtype, timed(c, factors), {}).front().seconds();
 }
 
 TEST(ConvScaling, MoreOfAResourceIsNeverSlower) {
   Cases cases(7);
   for (int i = 0; i < 400; ++i) {
     const Case c = cases.next();
-    for (const Resource resource : kAllResources) {
+    for (const MachineKey key : hardware::kAllMachineKeys) {
       double before = 0;
       double last = 0;
       for (const double factor : {0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0}) {
-        Factors factors;
-        factors.set(resource, factor);
-        const double now = seconds(c, scaled(c.timed, factors));
+        const double now = seconds(c, Factors::one(key, factor));
         if (last > 0) {
           EXPECT_LE(now, before / kWorthwhile)  // what the search for a part leaves
-              << c.text << " " << name_of(resource) << " " << last << " -> " << factor;
+              << c.text << " " << name_of(key) << " " << last << " -> " << factor;
         }
         before = now;
         last = factor;
@@ -103,7 +107,7 @@ TEST(ConvScaling, EveryAlgorithmMovesAtLeastTheCompulsoryBytes) {
   Cases cases(8);
   for (int i = 0; i < 600; ++i) {
     const Case c = cases.next();
-    for (const ConvCandidate& candidate : conv_candidates(c.conv(), c.work.dtype, c.timed, {})) {
+    for (const ConvCandidate& candidate : conv_candidates(c.conv(), c.work.dtype, timed(c, {}), {})) {
       const std::string text = c.text + " " + std::string(name_of(candidate.algorithm));
       EXPECT_GE(candidate.read.dram, c.work.read.base() * (1 - 1e-12)) << text;
       EXPECT_GE(candidate.read.l2, candidate.read.dram * (1 - 1e-12)) << text;
@@ -115,30 +119,40 @@ TEST(ConvScaling, EveryAlgorithmMovesAtLeastTheCompulsoryBytes) {
   }
 }
 
+/// What to multiply for more of a resource; nothing for latencies.
+std::optional<MachineKey> key_of(Resource resource) {
+  switch (resource) {
+    case Resource::Compute: return MachineKey::Lanes;
+    case Resource::Shared: return MachineKey::SharedBandwidth;
+    case Resource::L1: return MachineKey::L1Bandwidth;
+    case Resource::L2: return MachineKey::L2Bandwidth;
+    case Resource::Dram: return MachineKey::DramBandwidth;
+    case Resource::Link:
+    case Resource::Latency:
+    case Resource::Launch:
+    case Resource::Host: break;
+  }
+  return std::nullopt;
+}
+
 // Of an implicit GEMM. Twice the resource that takes most of the time shortens it by at least a
 // twentieth, unless the next stream is as slow; then more of all streams does.
-TEST(ConvScaling, TheBottleneckIsWhatHelps) {
+TEST(ConvScaling, MoreOfTheLimiterHelps) {
   Cases cases(9);
   int unhelped = 0;
   int counted = 0;
   for (int i = 0; i < 400; ++i) {
     const Case c = cases.next();
-    const auto implicit = [&](const TimeMachine& machine) {
-      return conv_candidates(c.conv(), c.work.dtype, machine, {.implicit_gemm_only = true}).front();
+    const auto implicit = [&](const Factors& factors) {
+      return conv_candidates(c.conv(), c.work.dtype, timed(c, factors),
+                             {.implicit_gemm_only = true})
+          .front();
     };
-    const ConvCandidate base = implicit(c.timed);
-    Factors factors;
-    switch (base.time.bottleneck) {
-      case Bottleneck::Compute: factors.set(Resource::Lanes, 2); break;
-      case Bottleneck::Shared: factors.set(Resource::SharedBandwidth, 2); break;
-      case Bottleneck::L1: factors.set(Resource::L1Bandwidth, 2); break;
-      case Bottleneck::L2: factors.set(Resource::L2Bandwidth, 2); break;
-      case Bottleneck::Dram: factors.set(Resource::DramBandwidth, 2); break;
-      case Bottleneck::Latency:
-      case Bottleneck::Launch: continue;
-    }
+    const ConvCandidate base = implicit({});
+    const auto key = key_of(base.time.limiter);
+    if (!key) continue;
     ++counted;
-    if (implicit(scaled(c.timed, factors)).seconds() > 0.95 * base.seconds()) ++unhelped;
+    if (implicit(Factors::one(*key, 2)).seconds() > 0.95 * base.seconds()) ++unhelped;
   }
   EXPECT_GT(counted, 200);
   EXPECT_LT(unhelped, counted / 20);

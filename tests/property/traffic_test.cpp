@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every kernel of every built-in convolutional network has bytes at every level, a time and a
-// bottleneck on every GPU whose file states what that needs; the other GPUs name the field.
+// limiter on every GPU whose file states what that needs; the other GPUs name the field.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 class EveryCnn : public testing::TestWithParam<const char*> {};
 
-TEST_P(EveryCnn, HasTrafficAndBottleneckOnEveryGpu) {
+TEST_P(EveryCnn, HasTrafficAndLimiterOnEveryGpu) {
   const Catalog catalog = Catalog::embedded();
   const auto gpus = hardware::list_gpus(catalog).value();
   int with_fields = 0;
@@ -41,7 +41,7 @@ TEST_P(EveryCnn, HasTrafficAndBottleneckOnEveryGpu) {
       EXPECT_GE(layer.read.l2, layer.read.dram * (1 - 1e-12)) << gpu.id << " " << layer.name;
       EXPECT_GT(layer.latency_ms, 0) << gpu.id << " " << layer.name;
       EXPECT_TRUE(std::isfinite(layer.latency_ms)) << gpu.id << " " << layer.name;
-      EXPECT_FALSE(layer.bottleneck.empty()) << gpu.id << " " << layer.name;
+      EXPECT_FALSE(layer.limiter.empty()) << gpu.id << " " << layer.name;
     }
   }
   EXPECT_GT(with_fields, 40);

@@ -48,7 +48,7 @@ Result<Gaps> gaps_of(const std::string& arguments, const latency::Predictor& pre
   app::TrafficRequest traffic_request;
   traffic_request.step = request;
   ROOFTILE_TRY(const auto traffic, app::traffic(traffic_request, kCatalog, {}));
-  double traffic_ms = 0;
+  double traffic_ms = traffic.host_ms;
   for (const report::LayerTraffic& layer : traffic.layers) {
     traffic_ms += layer.latency_ms * static_cast<double>(layer.count);
   }

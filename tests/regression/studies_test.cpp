@@ -26,6 +26,7 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   request.conv = layer_case.conv;
   words.take("--traffic-model", request.traffic_model);
   words.take("--order", request.order);
+  words.take("--algorithm", request.algorithm);
   words.take("--tile", request.tile);
   words.take("--simulate", request.simulate);
   ROOFTILE_CHECK(words.check());
@@ -36,7 +37,8 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
     std::array<double, 16> numbers{
         layer.read.l1,      layer.read.l2,      layer.read.dram,
         layer.dram_written, layer.latency_ms,   static_cast<double>(layer.ctas),
-        layer.waves,        layer.algorithm_ms, layer.compulsory_read};
+        layer.waves,        layer.latency_exact_ms.value_or(layer.latency_ms),
+        layer.compulsory_read};
     if (layer.simulated) {
       numbers[9] = layer.simulated->l1;
       numbers[10] = layer.simulated->l2;
@@ -52,11 +54,11 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
       sums[i] += numbers[i] * static_cast<double>(layer.count);
     }
     if (!request.conv) continue;
-    limiters = layer.bottleneck;
+    limiters = layer.limiter;
     tiles = layer.tile;
     for (const report::AlgorithmTraffic& algorithm : layer.algorithms) {
       algorithms += fmt::format("{}{} {} {}", algorithms.empty() ? "" : " + ", algorithm.name,
-                                algorithm.tile, algorithm.bottleneck);
+                                algorithm.tile, algorithm.limiter);
     }
   }
   std::vector<std::string> values;
@@ -87,9 +89,9 @@ Result<std::vector<std::string>> scale_values(const std::string& arguments) {
   if (!step.balanced.empty() && step.balanced.front().second) {
     variant = &*step.balanced.front().second;
   }
-  std::vector<std::string> values{number_text(step.base.time_ms), step.base.bottleneck,
+  std::vector<std::string> values{number_text(step.base.time_ms), step.base.limiter,
                                   number_text(variant->time_ms), number_text(variant->cost),
-                                  variant->bottleneck};
+                                  variant->limiter};
   for (const report::BalanceRow& row : step.balance) {
     values.push_back(number_text(row.speedup_at_2x));
     values.push_back(number_text(row.factor));

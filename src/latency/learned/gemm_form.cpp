@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLogFullTile = 14;  // log2(128 * 128)
 
-/// (a^2.5 + b^2.5)^0.4
+/// join_seconds() for the exponent 2.5.
 double join(double a, double b) {
   const double larger = std::max(a, b);
   if (!(larger > 0)) return 0;
@@ -92,10 +92,13 @@ double compute_seconds(const GemmCandidate& cut, const GemmParameters& p, double
   return plateau * slow * occupancy * effective * cut.wave_seconds * (cut.depth + p.depth);
 }
 
-double joined_seconds(const GemmCandidate& cut, const GemmParameters& p, double compute) {
+double dram_seconds(const GemmCandidate& cut, const GemmParameters& p) {
   const double lost = 1.0 / (1.0 + std::exp((p.miss_mid - cut.footprint) / p.miss_width));
-  const double dram = (cut.compulsory + cut.reread * lost) / p.dram;
-  return join(compute, dram) + (cut.split ? p.split : 0.0);
+  return (cut.compulsory + cut.reread * lost) / p.dram;
+}
+
+double split_seconds(const GemmCandidate& cut, const GemmParameters& p) {
+  return cut.split ? p.split : 0.0;
 }
 
 }  // namespace
@@ -110,8 +113,18 @@ GemmCandidate cut_gemm(const GemmProblem& problem, const Chip& chip, GemmTile ti
 double gemm_seconds(const GemmCandidate& cut, const GemmParameters& p, double plateau,
                     double limit) {
   const double compute = compute_seconds(cut, p, plateau);
-  if (compute + (cut.split ? p.split : 0.0) >= limit) return limit;
-  return joined_seconds(cut, p, compute);
+  if (compute + split_seconds(cut, p) >= limit) return limit;
+  return join(compute, dram_seconds(cut, p)) + split_seconds(cut, p);
+}
+
+Breakdown GemmTime::breakdown(double residual) const {
+  Breakdown breakdown{.join = kGemmJoin};
+  breakdown.of(Resource::Compute) = Seconds::from_base(compute);
+  breakdown.of(Resource::Dram) = Seconds::from_base(dram);
+  breakdown.of(Resource::Launch) = Seconds::from_base(split * residual);
+  // Also where the time is the mean of several libraries' and not that of this cut.
+  breakdown.residual = (seconds - split) * residual / join(compute, dram);
+  return breakdown;
 }
 
 GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel& model,
@@ -125,10 +138,18 @@ GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel&
       Grid grid = grid_of(problem, chip, tile, split);
       const double compute = compute_seconds(grid.cut, p, plateau);
       // Most cuts lose on compute time alone: their traffic need not be known.
-      if (compute + (grid.cut.split ? p.split : 0.0) >= best.seconds) continue;
+      const double reduction = split_seconds(grid.cut, p);
+      if (compute + reduction >= best.seconds) continue;
       add_memory(problem, chip, tile, split, grid);
-      const double seconds = joined_seconds(grid.cut, p, compute);
-      if (seconds < best.seconds) best = {.seconds = seconds, .tile = tile, .split_k = split};
+      const double dram = dram_seconds(grid.cut, p);
+      const double seconds = join(compute, dram) + reduction;
+      if (seconds >= best.seconds) continue;
+      best = {.seconds = seconds,
+              .compute = compute,
+              .dram = dram,
+              .split = reduction,
+              .tile = tile,
+              .split_k = split};
     }
   }
   return best;

@@ -52,10 +52,17 @@ inline constexpr std::int64_t kMinSplitDepth = 64;
 double gemm_seconds(const GemmCandidate& cut, const GemmParameters& p, double plateau,
                     double limit);
 
+/// (compute^p + dram^p)^(1/p)
+inline constexpr double kGemmJoin = 2.5;
+
 struct GemmTime {
   double seconds = 0;
+  double compute = 0, dram = 0, split = 0;  ///< seconds of the cut
   GemmTile tile;
   std::int64_t split_k = 1;
+
+  /// `residual` times as long as the form says.
+  [[nodiscard]] Breakdown breakdown(double residual) const;
 };
 /// The fastest cut.
 GemmTime best_cut(const GemmProblem& problem, const Chip& chip, const GemmModel& model,

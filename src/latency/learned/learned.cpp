@@ -19,8 +19,8 @@ namespace {
 
 /// GPU time, what a call adds in an operator benchmark, and how well the form fits the kernel.
 struct FormTime {
-  double seconds = 0;
-  double host = 0;   ///< added to `seconds` when the kernel is timed alone
+  Breakdown gpu;
+  double host = 0;   ///< added when the kernel is timed alone
   double floor = 0;  ///< the shortest call when the kernel is timed alone
   bool nearest_class = false;
   std::optional<tile::TilePlan> plan;
@@ -47,8 +47,9 @@ double plateau_of(const Question& q, const Plateau& p) {
                  q.weights);
 }
 
-double without_launch(const AnalyticalTime& analysis) {
-  return (analysis.time - analysis.launch).base();
+Breakdown without_launch(Breakdown breakdown) {
+  breakdown.of(Resource::Launch) = {};
+  return breakdown;
 }
 
 /// The fitted product nearest to the kernel: own precision first, then the other one.
@@ -87,7 +88,7 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
   const GemmTime time =
       gemm_time(gemm_problem(q.job.work, shape), q.chip, *model, q.machine.gpu, q.weights, level);
   const double correction = neighbour_correction(model->neighbours, q.machine.gpu.isa, shape);
-  return FormTime{.seconds = time.seconds * std::exp(correction),
+  return FormTime{.gpu = time.breakdown(std::exp(correction)),
                   .host = model->parameters.host,
                   .floor = model->parameters.floor,
                   .nearest_class = nearest,
@@ -96,7 +97,7 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
 
 std::optional<FormTime> conv_form(const Question& q) {
   const AnalyticalTime analysis = analytical_time(q.job, q.machine);
-  return FormTime{.seconds = without_launch(analysis),
+  return FormTime{.gpu = without_launch(analysis.breakdown),
                   .host = q.model.conv ? q.model.conv->host : 0.0,
                   .floor = 0,
                   .nearest_class = !q.model.conv || q.job.work.compute != DType::Fp32,
@@ -110,7 +111,7 @@ std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) 
   const auto& model = softmax ? q.model.softmax : q.model.norm;
   if (!model) return std::nullopt;
   const RowGeometry geometry = row_geometry(work, shape, q.chip, *model);
-  return FormTime{.seconds = row_seconds(geometry, model->parameters),
+  return FormTime{.gpu = row_time(geometry, model->parameters),
                   .host = model->parameters.host,
                   .floor = model->parameters.floor,
                   .nearest_class = work.op != (softmax ? "softmax" : "ln"),
@@ -120,7 +121,7 @@ std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) 
 std::optional<FormTime> pointwise_form(const Question& q) {
   if (!q.model.pointwise) return std::nullopt;
   const PointwiseModel& model = *q.model.pointwise;
-  return FormTime{.seconds = pointwise_seconds(q.job.work, q.chip, model),
+  return FormTime{.gpu = pointwise_time(q.job.work, q.chip, model),
                   .host = model.host,
                   .floor = pointwise_floor(q.job.work, model),
                   .nearest_class = !model.floor.contains(q.job.work.op),
@@ -134,11 +135,10 @@ std::optional<FormTime> attention_form(const Question& q, const ops::AttentionSh
   const AttentionModel model = fitted.value_or(AttentionModel{});
   const ops::KernelWork& work = q.job.work;
   const double stream = work.bytes().base() / (q.chip.bandwidth * q.chip.streaming);
-  const double memory = stream * model.memory;
-  const double compute = work.flops.base() / q.chip.peak * model.compute;
-  const double larger = std::max(memory, compute);
-  const double ratio = larger > 0 ? std::min(memory, compute) / larger : 0.0;
-  return FormTime{.seconds = larger * std::pow(1.0 + std::pow(ratio, 2.5), 0.4),
+  Breakdown gpu{.join = 2.5};
+  gpu.of(Resource::Dram) = Seconds::from_base(stream * model.memory);
+  gpu.of(Resource::Compute) = Seconds::from_base(work.flops.base() / q.chip.peak * model.compute);
+  return FormTime{.gpu = gpu,
                   .host = model.host,
                   .floor = 0,
                   .nearest_class = !fitted || work.op != "attention",
@@ -199,21 +199,25 @@ double half_width(const Question& q, double seconds, bool nearest_class) {
   return nearest_class || !calibrated(q) ? std::max(width, kUnknownClass) : width;
 }
 
-Estimate start_estimate(const Job& job, const hardware::Machine& machine,
-                        std::optional<tile::TilePlan> plan) {
+Estimate planned(const Job& job, const hardware::Machine& machine,
+                 std::optional<tile::TilePlan> plan) {
   Estimate estimate;
   estimate.plan = plan ? *plan : tile::decompose(job.work, machine.gpu);
   estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
-  const Bound lower = bound(job.work, traffic::compulsory(job.work, machine.gpu), job.roof);
-  estimate.bound = lower.time;
-  estimate.limiter = lower.limiter;
   return estimate;
 }
 
-void set_time(Estimate& estimate, double seconds, double half_width) {
-  estimate.time = max(Seconds::from_base(seconds), estimate.bound);
+void set_interval(Estimate& estimate, double half_width) {
   estimate.low = max(estimate.time * std::exp(-half_width), estimate.bound);
   estimate.high = estimate.time * std::exp(half_width);
+}
+
+/// The kernel timed alone: what the host adds, and no call is shorter than the floor.
+Breakdown isolated(const FormTime& form) {
+  Breakdown breakdown = form.gpu;
+  const double gpu = form.gpu.time().base();
+  breakdown.of(Resource::Host) = Seconds::from_base(std::max(form.host, form.floor - gpu));
+  return breakdown;
 }
 
 class LearnedPredictor final : public Predictor {
@@ -234,19 +238,20 @@ class LearnedPredictor final : public Predictor {
                             .chip = chip_of(job, machine, weights_)};
     std::optional<FormTime> form;
     if (model != nullptr) form = form_time(question);
-    Estimate estimate = start_estimate(job, machine, form ? form->plan : std::nullopt);
+    Estimate estimate = planned(job, machine, form ? form->plan : std::nullopt);
     if (!form) {  // the weights hold no model of this class: the bound is all that is known
-      set_time(estimate, estimate.bound.base(), 0.0);
+      set_time(job.work, job.roof, machine.gpu, {}, estimate);
       estimate.extrapolated = true;
       return estimate;
     }
-    double seconds = form->seconds;
-    if (job.setting == Setting::Isolated) seconds = std::max(form->floor, seconds + form->host);
-    set_time(estimate, seconds, half_width(question, seconds, form->nearest_class));
+    const Breakdown breakdown =
+        job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
+    set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
+    set_interval(estimate,
+                 half_width(question, breakdown.time().base(), form->nearest_class));
     if (form->analysis) {
       estimate.algorithm = form->analysis->algorithm;
       estimate.traffic = form->analysis->traffic;
-      if (estimate.time > estimate.bound) estimate.limiter = limiter_of(form->analysis->bottleneck);
     }
     estimate.provenance = Provenance::Learned;
     estimate.extrapolated = own == nullptr || form->nearest_class ||
@@ -263,8 +268,8 @@ class RooflinePredictor final : public Predictor {
  private:
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
-    Estimate estimate = start_estimate(job, machine, std::nullopt);
-    set_time(estimate, dram_roofline(job), 0.0);
+    Estimate estimate = planned(job, machine, std::nullopt);
+    set_time(job.work, job.roof, machine.gpu, roofline_breakdown(job, dram_roofline(job)), estimate);
     estimate.provenance = Provenance::Analytical;
     return estimate;
   }
@@ -278,15 +283,17 @@ class TrivialPredictor final : public Predictor {
  private:
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
-    Estimate estimate = start_estimate(job, machine, std::nullopt);
+    Estimate estimate = planned(job, machine, std::nullopt);
     std::string key(name_of(machine.gpu.vendor));
     key += '/';
     key += class_of(job.work);
     const auto line = weights_.trivial.find(key);
     estimate.extrapolated = line == weights_.trivial.end();
     const TrivialLine fitted = estimate.extrapolated ? TrivialLine{} : line->second;
-    const double overhead = job.setting == Setting::Isolated ? fitted.overhead : 0.0;
-    set_time(estimate, dram_roofline(job) / fitted.utilization + overhead, 0.0);
+    Breakdown breakdown = roofline_breakdown(job, dram_roofline(job) / fitted.utilization);
+    if (job.setting == Setting::Isolated)
+      breakdown.of(Resource::Host) = Seconds::from_base(fitted.overhead);
+    set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
     estimate.provenance = Provenance::Learned;
     return estimate;
   }
@@ -301,8 +308,15 @@ double dram_roofline(const Job& job) {
   return max(job.work.flops / job.roof.compute, job.work.bytes() / job.roof.dram).base();
 }
 
+Breakdown roofline_breakdown(const Job& job, double seconds) {
+  Breakdown breakdown{.residual = seconds / dram_roofline(job)};
+  breakdown.of(Resource::Compute) = job.work.flops / job.roof.compute;
+  breakdown.of(Resource::Dram) = job.work.bytes() / job.roof.dram;
+  return breakdown;
+}
+
 double conv_seconds(const Job& job, const hardware::Machine& machine) {
-  return without_launch(analytical_time(job, machine));
+  return without_launch(analytical_time(job, machine).breakdown).time().base();
 }
 
 std::unique_ptr<Predictor> make_learned(Weights weights) {

@@ -21,6 +21,8 @@ namespace rooftile::latency::learned {
 
 /// max(FLOP / peak, bytes / bandwidth) in seconds.
 double dram_roofline(const Job& job);
+/// The two terms of that maximum; `seconds` is what a model makes of them.
+Breakdown roofline_breakdown(const Job& job, double seconds);
 
 /// GPU time of a convolution by the analytical model, without its launch.
 double conv_seconds(const Job& job, const hardware::Machine& machine);

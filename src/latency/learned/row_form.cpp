@@ -29,24 +29,27 @@ RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape
   return geometry;
 }
 
-double row_seconds(const RowGeometry& g, const RowParameters& p) {
+Breakdown row_time(const RowGeometry& g, const RowParameters& p) {
   const double missed = 1.0 / (1.0 + std::exp((p.mid - g.pressure) / p.width));
-  const double memory = g.stream_seconds * p.traffic * (1.0 + g.reread * missed);
-  const double latency = g.rounds * (p.start + p.iteration * g.iterations) * g.clock_ratio;
-  const double larger = std::max(memory, latency);
-  if (!(larger > 0)) return 0;
-  const double ratio = std::min(memory, latency) / larger;
-  return larger * std::pow(1.0 + std::pow(ratio, p.norm), 1.0 / p.norm);
+  Breakdown breakdown{.join = p.norm};
+  breakdown.of(Resource::Dram) =
+      Seconds::from_base(g.stream_seconds * p.traffic * (1.0 + g.reread * missed));
+  breakdown.of(Resource::Latency) =
+      Seconds::from_base(g.rounds * (p.start + p.iteration * g.iterations) * g.clock_ratio);
+  return breakdown;
 }
 
-double pointwise_seconds(const ops::KernelWork& work, const Chip& chip,
+Breakdown pointwise_time(const ops::KernelWork& work, const Chip& chip,
                          const PointwiseModel& model) {
-  const double stream = work.bytes().base() / (chip.bandwidth * chip.streaming);
+  Breakdown breakdown;
+  breakdown.of(Resource::Dram) =
+      Seconds::from_base(work.bytes().base() / (chip.bandwidth * chip.streaming));
   const auto flop = model.flop_per_element.find(work.op);
   const auto* shape = std::get_if<ops::RowShape>(&work.shape);
-  if (flop == model.flop_per_element.end() || shape == nullptr) return stream;
+  if (flop == model.flop_per_element.end() || shape == nullptr) return breakdown;
   const double elements = static_cast<double>(shape->rows) * static_cast<double>(shape->columns);
-  return std::max(stream, elements * flop->second / chip.peak);
+  breakdown.of(Resource::Compute) = Seconds::from_base(elements * flop->second / chip.peak);
+  return breakdown;
 }
 
 double pointwise_floor(const ops::KernelWork& work, const PointwiseModel& model) {

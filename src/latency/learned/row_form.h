@@ -30,9 +30,9 @@ struct RowGeometry {
 
 RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape, const Chip& chip,
                          const RowModel& model);
-double row_seconds(const RowGeometry& geometry, const RowParameters& p);
+Breakdown row_time(const RowGeometry& geometry, const RowParameters& p);
 
-double pointwise_seconds(const ops::KernelWork& work, const Chip& chip,
+Breakdown pointwise_time(const ops::KernelWork& work, const Chip& chip,
                          const PointwiseModel& model);
 /// Shortest call of the operator in an operator benchmark.
 double pointwise_floor(const ops::KernelWork& work, const PointwiseModel& model);

@@ -209,11 +209,8 @@ class NeuSightPredictor final : public Predictor {
           work.kind != ops::KernelClass::Move && work.kind != ops::KernelClass::Gather;
     }
     estimate.traffic = traffic::model(work, estimate.plan, machine.gpu);
-    const Bound lower = bound(work, traffic::compulsory(work, machine.gpu), job.roof);
-    estimate.bound = lower.time;
-    estimate.limiter = lower.limiter;
-    estimate.time = max(Seconds::from_base(seconds), lower.time);
-    estimate.low = estimate.high = estimate.time;  // the method states no interval
+    // The method states a utilization of the roofline: no terms of its own, and no interval.
+    set_time(work, job.roof, machine.gpu, learned::roofline_breakdown(job, seconds), estimate);
     return estimate;
   }
   [[nodiscard]] std::string_view do_name() const override { return weights_.name; }

@@ -18,7 +18,7 @@ OperatorEstimate op_of(double us, std::int64_t count, latency::Provenance proven
   op.estimate.time = op.estimate.bound = Seconds::from_base(us * 1e-6);
   op.estimate.low = op.estimate.time * 0.8;
   op.estimate.high = op.estimate.time * 1.2;
-  op.estimate.limiter = latency::Limiter::Dram;
+  op.estimate.breakdown.of(latency::Resource::Dram) = op.estimate.time;
   op.estimate.provenance = provenance;
   op.estimate = in_step(op.estimate, op.kernel);
   return op;
@@ -35,7 +35,7 @@ TEST(Step, APredictionAddsExcessBytesAndGaps) {
   const StepEstimate step = step_time({op_of(100, 2, latency::Provenance::Learned, 1.5)});
   EXPECT_NEAR(to_us(step.total), 306.0, 1e-9);
   EXPECT_NEAR(to_us(step.bound), 200.0, 1e-9);
-  EXPECT_NEAR(to_us(step.of(latency::Limiter::Dram)), 306.0, 1e-9);
+  EXPECT_NEAR(to_us(step.of(latency::Resource::Dram)), 306.0, 1e-9);
 }
 
 TEST(Step, KernelsThatAreNotLaunchedTakeNoTime) {

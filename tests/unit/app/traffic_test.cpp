@@ -90,10 +90,12 @@ TEST(Traffic, NoLevelDeliversMoreThanItHas) {
         request.conv = conv;
         request.step.dtype = "fp16";
         request.traffic_model = model;
+        request.algorithm = "implicit_gemm";
         const auto report = traffic(request, Catalog::embedded(), {});
         ASSERT_TRUE(report) << to_string(report.error());
         const report::LayerTraffic& layer = report->layers.front();
-        const double seconds = layer.latency_ms / 1e3;
+        EXPECT_EQ(layer.fidelity, model);
+        const double seconds = layer.latency_exact_ms.value_or(layer.latency_ms) / 1e3;
         constexpr double kAll = 1.0001;
         EXPECT_LE(layer.read.dram + layer.dram_written, kAll * seconds * report->dram_ceiling);
         EXPECT_LE(layer.read.l1, kAll * seconds * report->l1_ceiling.value_or(1e18));
@@ -103,8 +105,8 @@ TEST(Traffic, NoLevelDeliversMoreThanItHas) {
   }
 }
 
-// Strided data gradients have no tile below 64: the row is the implicit GEMM of its own table.
-TEST(Traffic, StridedGradientsTakeATileThatExists) {
+// The row is the forecast's own kernel, and one of its own table.
+TEST(Traffic, RowsAreThoseOfTheForecast) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.conv = ops::ConvShape{.n = 32, .c = 32, .h = 56, .w = 56, .k = 64, .r = 3, .s = 3};
   request.conv->pad_h = request.conv->pad_w = 1;
@@ -113,11 +115,11 @@ TEST(Traffic, StridedGradientsTakeATileThatExists) {
   const auto report = traffic(request, Catalog::embedded(), {});
   ASSERT_TRUE(report);
   const report::LayerTraffic& layer = report->layers.front();
-  EXPECT_EQ(layer.tile, "128x64");
-  const auto implicit = std::find_if(layer.algorithms.begin(), layer.algorithms.end(),
-                                     [](const auto& a) { return a.name == "implicit_gemm"; });
-  ASSERT_NE(implicit, layer.algorithms.end());
-  EXPECT_NEAR(layer.latency_ms, implicit->latency_ms, 1e-9);
+  EXPECT_EQ(layer.algorithm, layer.algorithms.front().name);
+  EXPECT_EQ(layer.tile, layer.algorithms.front().tile);
+  EXPECT_EQ(layer.limiter, layer.algorithms.front().limiter);
+  EXPECT_NEAR(layer.latency_ms, layer.algorithms.front().latency_ms, 1e-12);
+  EXPECT_NEAR(report->total_ms - report->host_ms, layer.latency_ms, 1e-12);
 }
 
 TEST(Traffic, PaperRefusesDilation) {
@@ -169,36 +171,59 @@ TEST(Traffic, NotesSayWhereDeltaDoesNotHold) {
   EXPECT_TRUE(has_note(notes(request), "groups"));
 }
 
-TEST(Traffic, DepthwiseLayersShowTheirDirectKernel) {
+TEST(Traffic, AlgorithmAndTileReplaceTheForecastsChoice) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.conv->groups = 64;
   const auto direct = traffic(request, Catalog::embedded(), {}).value().layers.front();
-  EXPECT_EQ(direct.counted, "depthwise");
-  EXPECT_EQ(direct.latency_ms, direct.algorithm_ms);
-  EXPECT_EQ(direct.read.l1, direct.algorithms.front().read.l1);
+  EXPECT_EQ(direct.algorithm, "depthwise");
   EXPECT_GE(direct.read.dram, direct.compulsory_read);
   request.tile = "128x32";  // a tile asks for the GEMM
-  const auto gemm = traffic(request, Catalog::embedded(), {}).value().layers.front();
-  EXPECT_EQ(gemm.counted, "implicit_gemm");
-  EXPECT_GT(gemm.latency_ms, direct.latency_ms);
+  const auto tiled = traffic(request, Catalog::embedded(), {}).value();
+  EXPECT_EQ(tiled.layers.front().algorithm, "implicit_gemm");
+  EXPECT_GT(tiled.layers.front().latency_ms, direct.latency_ms);
+  EXPECT_TRUE(has_note(tiled, "tile"));
+  request.tile = "auto";
+  request.algorithm = "implicit_gemm";
+  const auto chosen = traffic(request, Catalog::embedded(), {}).value();
+  EXPECT_EQ(chosen.layers.front().algorithm, "implicit_gemm");
+  EXPECT_TRUE(has_note(chosen, "algorithm"));
+  request.algorithm = "winograd_fused";  // needs one group
+  EXPECT_EQ(traffic(request, Catalog::embedded(), {}).error().code, ErrorCode::Unsupported);
+  request.algorithm = "winograd";
+  EXPECT_EQ(traffic(request, Catalog::embedded(), {}).error().code, ErrorCode::Usage);
 }
 
-// The simulator counts the implicit GEMM, which is not the kernel shown.
-TEST(Traffic, SimulatingKeepsTheDepthwiseKernel) {
+// The simulator and the exact model count tiled products; a direct kernel is none.
+TEST(Traffic, OnlyTiledProductsAreCounted) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.conv->groups = 64;
-  const auto plain = traffic(request, Catalog::embedded(), {}).value().layers.front();
+  request.traffic_model = "exact";
   request.simulate = true;
   const auto report = traffic(request, Catalog::embedded(), {}).value();
-  EXPECT_EQ(report.layers.front().counted, "depthwise");
-  EXPECT_EQ(report.layers.front().latency_ms, plain.latency_ms);
+  EXPECT_EQ(report.layers.front().algorithm, "depthwise");
+  EXPECT_EQ(report.layers.front().fidelity, "closed");
   EXPECT_FALSE(report.layers.front().simulated);
+  EXPECT_FALSE(report.layers.front().latency_exact_ms);
   EXPECT_TRUE(has_note(report, "simulate"));
-  request.tile = "128x32";
+  EXPECT_TRUE(has_note(report, "exact"));
+  request.algorithm = "implicit_gemm";
   const auto gemm = traffic(request, Catalog::embedded(), {}).value();
   EXPECT_TRUE(gemm.layers.front().simulated);
-  EXPECT_TRUE(has_note(gemm, "tile"));
+  EXPECT_EQ(gemm.layers.front().fidelity, "exact");
   EXPECT_FALSE(has_note(gemm, "simulate"));
+}
+
+// Other bytes are shown beside the time of the forecast and do not change it.
+TEST(Traffic, FidelityChangesBytesAndSaysWhatThatDoesToTheTime) {
+  TrafficRequest request = layer_3x3("v100-pcie-32gb");
+  request.algorithm = "implicit_gemm";
+  const auto closed = traffic(request, Catalog::embedded(), {}).value();
+  request.traffic_model = "exact";
+  const auto exact = traffic(request, Catalog::embedded(), {}).value();
+  EXPECT_EQ(exact.layers.front().latency_ms, closed.layers.front().latency_ms);
+  EXPECT_EQ(exact.total_ms, closed.total_ms);
+  EXPECT_NE(exact.layers.front().read.l1, closed.layers.front().read.l1);
+  EXPECT_TRUE(exact.layers.front().latency_exact_ms);
 }
 
 TEST(Traffic, NotesSayWhichRowsAnOptionDoesNotReach) {
@@ -214,8 +239,10 @@ TEST(Traffic, NotesSayWhichRowsAnOptionDoesNotReach) {
   EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "paper-rows"));
   request = layer_3x3("v100-pcie-32gb");
   request.traffic_model = "exact";
+  request.algorithm = "implicit_gemm";
   request.order = "row";
   EXPECT_FALSE(has_note(traffic(request, Catalog::embedded(), {}).value(), "order"));
+  request.algorithm = "auto";
   request.conv->groups = 64;
   EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "order"));
 }
@@ -245,7 +272,7 @@ TEST(Traffic, ListsEveryAlgorithmWithItsWork) {
   const report::LayerTraffic& layer = report.layers.front();
   ASSERT_GE(layer.algorithms.size(), 5U);
   EXPECT_EQ(layer.algorithms.front().name, layer.algorithm);
-  EXPECT_EQ(layer.algorithms.front().latency_ms, layer.algorithm_ms);
+  EXPECT_NEAR(layer.algorithms.front().latency_ms, layer.latency_ms, 1e-12);
   const auto flops = [&layer](std::string_view name) {
     const auto it = std::find_if(layer.algorithms.begin(), layer.algorithms.end(),
                                  [name](const auto& a) { return a.name == name; });

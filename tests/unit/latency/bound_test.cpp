@@ -30,11 +30,11 @@ TEST(Bound, IsTheLargestTerm) {
   // 1e9 FLOP / 10e12 = 100 us; 50e6 B / 1e12 = 50 us.
   const Bound compute = bound(work_of(1e9), traffic_of(50e6, 0), kRoof);
   EXPECT_NEAR(to_us(compute.time), 100.0, 1e-9);
-  EXPECT_EQ(compute.limiter, Limiter::Compute);
+  EXPECT_EQ(compute.limiter, Resource::Compute);
   // 500e6 B / 1e12 = 500 us.
   const Bound dram = bound(work_of(1e9), traffic_of(500e6, 0), kRoof);
   EXPECT_NEAR(to_us(dram.time), 500.0, 1e-9);
-  EXPECT_EQ(dram.limiter, Limiter::Dram);
+  EXPECT_EQ(dram.limiter, Resource::Dram);
 }
 
 TEST(Bound, EveryLevelHasItsOwnBytes) {
@@ -46,24 +46,24 @@ TEST(Bound, EveryLevelHasItsOwnBytes) {
                                         .dram_written = Bytes::from_base(4e6),
                                         .dram_avoidable = Bytes::from_base(3e6)},
                                        kRoof);
-  const auto us = [&](Limiter limiter) { return to_us(*terms[static_cast<std::size_t>(limiter)]); };
-  EXPECT_NEAR(us(Limiter::Compute), 2.0, 1e-9);
-  EXPECT_NEAR(us(Limiter::L1), 4.0, 1e-9);
-  EXPECT_NEAR(us(Limiter::L2), 10.0, 1e-9);
-  EXPECT_NEAR(us(Limiter::Dram), 7.0, 1e-9);
-  EXPECT_NEAR(us(Limiter::Launch), 1.5, 1e-9);
+  const auto us = [&](Resource limiter) { return to_us(*terms[static_cast<std::size_t>(limiter)]); };
+  EXPECT_NEAR(us(Resource::Compute), 2.0, 1e-9);
+  EXPECT_NEAR(us(Resource::L1), 4.0, 1e-9);
+  EXPECT_NEAR(us(Resource::L2), 10.0, 1e-9);
+  EXPECT_NEAR(us(Resource::Dram), 7.0, 1e-9);
+  EXPECT_NEAR(us(Resource::Launch), 1.5, 1e-9);
 }
 
 TEST(Bound, DataThatMayBeInL2IsBoundedByL2Only) {
   // 40e6 B all kept in L2: 40e6 / 4e12 = 10 us instead of 40 us from DRAM.
   const Bound resident = bound(work_of(0), traffic_of(40e6, 40e6), kRoof);
   EXPECT_NEAR(to_us(resident.time), 10.0, 1e-9);
-  EXPECT_EQ(resident.limiter, Limiter::L2);
+  EXPECT_EQ(resident.limiter, Resource::L2);
 }
 
 TEST(Bound, TinyKernelsTakeTheLaunchFloor) {
   const Bound tiny = bound(work_of(100), traffic_of(100, 100), kRoof);
-  EXPECT_EQ(tiny.limiter, Limiter::Launch);
+  EXPECT_EQ(tiny.limiter, Resource::Launch);
   EXPECT_EQ(tiny.time, kLaunchFloor);
 }
 
@@ -85,7 +85,7 @@ TEST(Bound, UnknownLevelsDoNotTakePart) {
   Roof roof = kRoof;
   roof.l1.reset();
   roof.l2.reset();
-  EXPECT_EQ(bound(work_of(0), traffic_of(40e6, 40e6), roof).limiter, Limiter::Launch);
+  EXPECT_EQ(bound(work_of(0), traffic_of(40e6, 40e6), roof).limiter, Resource::Launch);
 }
 
 }  // namespace

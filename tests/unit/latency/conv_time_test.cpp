@@ -56,7 +56,7 @@ TEST(StreamTime, AddsWavesPrologueAndEpilogue) {
   const StreamTime t = stream_time(round_machine(), work, {}, stream_tuning(round_machine(), 0));
   EXPECT_DOUBLE_EQ(active_ctas(round_machine(), {}, 4), 2);
   EXPECT_NEAR(t.sm, (819200 + 5280) * 1e-9, 1e-12);
-  EXPECT_EQ(t.bottleneck, Bottleneck::Compute);
+  EXPECT_EQ(t.limiter, Resource::Compute);
   EXPECT_DOUBLE_EQ(t.ctas, 40);
 }
 
@@ -66,7 +66,7 @@ TEST(StreamTime, FewCtasAreLatencyBound) {
   const StreamWork work{.m = 10 * 128, .n = 32, .k = 800};
   const StreamTime t =
       stream_time(round_machine(), work, {.m = 128, .n = 32}, stream_tuning(round_machine(), 0));
-  EXPECT_EQ(t.bottleneck, Bottleneck::Latency);
+  EXPECT_EQ(t.limiter, Resource::Latency);
   EXPECT_NEAR(t.sm, (100 * (512 + 1000) + 1000 + 2.5 * 32) * 1e-9, 1e-12);
 }
 
@@ -74,15 +74,15 @@ TEST(StreamTime, NamesTheSlowestStream) {
   TimeMachine m = round_machine();
   StreamWork work{.m = 40 * 128, .n = 128, .k = 800};
   work.dram = 1e9;  // 1.2 ms at 0.82 TB/s against 0.82 ms of compute
-  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck,
-            Bottleneck::Dram);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).limiter,
+            Resource::Dram);
   work.dram = 0;
   work.l2 = 40 * 100 * 16384.0;                      // 16 KiB per iteration: 65.5 MB
   m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 1.64 ms
-  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck, Bottleneck::L2);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).limiter, Resource::L2);
   work.l1 = work.l2;
   m.l1_bandwidth = BytesPerCycle::from_base(2);
-  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).bottleneck, Bottleneck::L1);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).limiter, Resource::L1);
 }
 
 // One CTA on ten SMs asks the L2 for its bytes at the L2's rate, not at a tenth of it.
@@ -102,8 +102,8 @@ TEST(StreamTime, TheL2IsOnePipe) {
 // A lone CTA multiplies for 2048 clocks of an iteration and waits for 1000: compute, as lanes help.
 TEST(StreamTime, ALoneCtaNamesTheLargerPart) {
   const StreamWork work{.m = 128, .n = 128, .k = 800};
-  EXPECT_EQ(stream_time(round_machine(), work, {}, stream_tuning(round_machine(), 0)).bottleneck,
-            Bottleneck::Compute);
+  EXPECT_EQ(stream_time(round_machine(), work, {}, stream_tuning(round_machine(), 0)).limiter,
+            Resource::Compute);
 }
 
 // 5 CTAs per SM: batches of 4 and 1, whether 5, 6 or 7 fit (registers for 4 of 128x64: 65536).
@@ -244,12 +244,12 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
   const double before = conv_candidates(layer_3x3(), DType::Fp32, v100, {}).front().seconds();
   const auto l2 = conv_candidates(layer_3x3(), DType::Fp32, slow, {});
   EXPECT_GT(l2.front().seconds(), 2 * before);
-  EXPECT_EQ(l2.front().time.bottleneck, Bottleneck::L2);
+  EXPECT_EQ(l2.front().time.limiter, Resource::L2);
   slow = v100;
   *slow.l1_bandwidth *= 0.01;
   const auto l1 = conv_candidates(layer_3x3(), DType::Fp32, slow, {});
   EXPECT_GT(l1.front().seconds(), 1.5 * before);
-  EXPECT_EQ(l1.front().time.bottleneck, Bottleneck::L1);
+  EXPECT_EQ(l1.front().time.limiter, Resource::L1);
 }
 
 // A product with a vector streams its matrix, whichever operand the vector is.
@@ -260,7 +260,7 @@ TEST(GemmCandidate, AVectorTimesAMatrixIsBoundByDram) {
   for (const ops::GemmShape& gemm : {ops::GemmShape{.m = 1, .n = 4096, .k = 9216},
                                      ops::GemmShape{.m = 4096, .n = 1, .k = 9216}}) {
     const GemmCandidate product = gemm_candidate(gemm, DType::Fp32, v100);
-    EXPECT_EQ(product.time.bottleneck, Bottleneck::Dram);
+    EXPECT_EQ(product.time.limiter, Resource::Dram);
     EXPECT_DOUBLE_EQ(product.time.dram, seconds);
     EXPECT_LT(product.time.total(), 1.2 * seconds);
     EXPECT_DOUBLE_EQ(product.read.dram, product.read.least);

@@ -100,7 +100,7 @@ TEST(RowForm, ResidentRowsOnlyStream) {
   RowModel model;
   model.parameters.traffic = 1;
   const RowGeometry g = row_geometry(work, shape, chip(), model);
-  EXPECT_NEAR(row_seconds(g, model.parameters), 20.97e-6, 0.01e-6);
+  EXPECT_NEAR(row_time(g, model.parameters).time().base(), 20.97e-6, 0.01e-6);
 }
 
 TEST(RowForm, LongRowsPayLatency) {
@@ -113,7 +113,7 @@ TEST(RowForm, LongRowsPayLatency) {
   const RowGeometry g = row_geometry(work, {.rows = 3200, .columns = 4096}, chip(), model);
   EXPECT_DOUBLE_EQ(g.rounds, 2.0);
   EXPECT_DOUBLE_EQ(g.iterations, 8.0);
-  EXPECT_NEAR(row_seconds(g, model.parameters), 40e-6, 1e-9);
+  EXPECT_NEAR(row_time(g, model.parameters).time().base(), 40e-6, 1e-9);
 }
 
 TEST(GemmForm, AnInstructionSetNobodySawRunsTheTilesOfItsFamily) {

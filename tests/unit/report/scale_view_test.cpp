@@ -18,8 +18,8 @@ TEST(ScaleView, CsvHasLayersAndBalance) {
        .count = 3,
        .base_ms = 2,
        .time_ms = 1,
-       .base_bottleneck = "dram",
-       .bottleneck = "compute",
+       .base_limiter = "dram",
+       .limiter = "compute",
        .base_algorithm = "fft",
        .algorithm = "winograd_fused",
        .balance = {{.resource = "lanes", .factor = 8, .speedup = 3, .speedup_at_2x = 1.5}}}};

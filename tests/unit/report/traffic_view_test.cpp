@@ -21,24 +21,25 @@ TrafficReport one_layer() {
   layer.read = {.l1 = 8e6, .l2 = 4e6, .dram = 1e6};
   layer.dram_written = 1e6;
   layer.latency_ms = 1;
-  layer.bottleneck = "compute";
+  layer.limiter = "compute";
   layer.tile = "128x64";
   layer.algorithm = "fft";
-  layer.algorithm_ms = 0.5;
+  layer.fidelity = "exact";
+  layer.latency_exact_ms = 0.75;
   layer.algorithms = {{.name = "fft",
                        .tile = "",
                        .flops = 3e9,
                        .read = {.l1 = 2e6, .l2 = 2e6, .dram = 2e6},
                        .dram_written = 1e6,
                        .latency_ms = 0.5,
-                       .bottleneck = "dram"},
+                       .limiter = "dram"},
                       {.name = "implicit_gemm",
                        .tile = "64x32/2",
                        .flops = 4e9,
                        .read = {},
                        .dram_written = 0,
                        .latency_ms = 1,
-                       .bottleneck = "compute"}};
+                       .limiter = "compute"}};
   TrafficReport report;
   report.gpu_name = "chip";
   report.traffic_model = "closed";
@@ -46,24 +47,30 @@ TrafficReport one_layer() {
   report.l2_ceiling = 16e9;
   report.dram_ceiling = 4e9;
   report.layers = {layer};
+  report.total_ms = 1;
   return report;
 }
 
 TEST(TrafficView, TextHasPhaseAllCeilingsAndAlgorithms) {
   const std::string text = traffic_to_text(one_layer(), {.color = false, .width = 140});
   for (const char* part : {"wgrad", "L1/L2/DRAM", "10/25/50", "implicit_gemm", "3.00 GFLOP",
-                           "4.00 GFLOP", "take fft", "64x32/2"}) {
+                           "4.00 GFLOP", "wgrad: fft", "64x32/2"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
 
-// Two launches of 1 ms, of which a library would take 0.5 ms each.
-TEST(TrafficView, TablesOfManyLayersSayWhatTheTimesAre) {
+// Two launches of 1 ms and a host that takes 1 ms longer; 0.75 ms each with counted bytes.
+TEST(TrafficView, TotalsHaveTheHostAndTheCountedBytes) {
   TrafficReport report = one_layer();
+  report.traffic_model = "exact";
   report.layers.push_back(report.layers.front());
+  report.host_ms = 1;
+  report.total_ms = 3;
   const std::string text = traffic_to_text(report, {.color = false, .width = 140});
-  EXPECT_NE(text.find("timed as implicit GEMMs"), std::string::npos) << text;
-  EXPECT_NE(text.find("2 of 2 otherwise: 1.00 ms in all"), std::string::npos) << text;
+  EXPECT_NE(text.find("step 3.00 ms; time by limiter: compute 67 % host 33 %"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("exact bytes of 2 of 2 launches"), std::string::npos) << text;
+  EXPECT_NE(text.find("would take 2.50 ms, uncalibrated"), std::string::npos) << text;
 }
 
 TEST(TrafficView, NarrowTablesSayWhatTheyLeaveOut) {
@@ -84,33 +91,21 @@ TEST(TrafficView, JsonListsTheAlgorithms) {
   EXPECT_NE(json.find("\"algorithms\""), std::string::npos);
   EXPECT_NE(json.find("\"flops\": 3000000000.0"), std::string::npos) << json;
   EXPECT_NE(json.find("\"tile\": \"64x32/2\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"bottleneck\": \"compute\""), std::string::npos) << "alias of limiter";
 }
 
 TEST(TrafficView, CsvHasReuseDemandAndFractions) {
-  TrafficReport counted = one_layer();
-  counted.layers.front().counted = "implicit_gemm";
-  const std::string csv = traffic_to_csv(counted);
-  EXPECT_NE(csv.find("algorithm_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
+  const std::string csv = traffic_to_csv(one_layer());
+  EXPECT_NE(csv.find("fidelity,latency_exact_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
                      "ceiling_l2,ceiling_dram,simulated_l1_bytes,"),
             std::string::npos);
-  EXPECT_NE(csv.find(",fft,0.5,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,,"
-                     "implicit_gemm,fft=0.5;implicit_gemm=1\n"),
+  EXPECT_NE(csv.find(",fft,exact,0.75,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,,"
+                     "fft=0.5;implicit_gemm=1\n"),
             std::string::npos)
       << csv;
   TrafficReport unknown = one_layer();
   unknown.l1_ceiling.reset();
   EXPECT_NE(traffic_to_csv(unknown).find(",2000000000,,0.25,0.5,,,,"), std::string::npos);
-}
-
-TEST(TrafficSvg, SaysWhichKernelsConvolutionsAre) {
-  TrafficReport report = one_layer();
-  EXPECT_EQ(traffic_to_svg(report).find("convolutions as"), std::string::npos);
-  report.layers.front().counted = "implicit_gemm";
-  EXPECT_NE(traffic_to_svg(report).find("convolutions as implicit GEMMs<"), std::string::npos);
-  report.layers.push_back(report.layers.front());
-  report.layers.back().counted = "depthwise";
-  EXPECT_NE(traffic_to_svg(report).find("implicit GEMMs, depthwise ones as direct kernels<"),
-            std::string::npos);
 }
 
 TEST(ValidationView, CsvHasTheCellsAsPrinted) {

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "latency/scaling.h"
+#include "aggregate/scaling.h"
 
 #include <gtest/gtest.h>
 
 #include "ops/any_op.h"
 
-namespace rooftile::latency {
+namespace rooftile::aggregate {
 namespace {
 
+using hardware::Factors;
+using hardware::MachineKey;
+
+const latency::Predictor& predictor() {
+  static const auto kDefault = latency::make_predictor({}, Catalog::embedded()).value();
+  return *kDefault;
+}
+
+hardware::Machine v100() {
+  return hardware::load_machine(Catalog::embedded(), "v100-pcie-32gb", std::nullopt).value();
+}
+
 ScalingStudy make_study(const std::vector<ops::AnyOp>& operators) {
-  const auto machine =
-      hardware::load_machine(Catalog::embedded(), "v100-pcie-32gb", std::nullopt).value();
-  std::vector<ScalingKernel> kernels;
+  std::vector<graph::LoweredKernel> kernels;
   for (const ops::AnyOp& op : operators) {
     ops::KernelList works;
     ops::forward(op, {.precision = ops::precision_of(DType::Fp32)}, works);
-    for (const ops::KernelWork& work : works) {
-      const auto job = bind(work, machine).value();
-      kernels.push_back(
-          {.work = work,
-           .count = 1,
-           .machine = make_time_machine(machine, job.roof.compute, work.compute, work.matrix)});
-    }
+    for (const ops::KernelWork& work : works) kernels.push_back({.name = work.op, .work = work});
   }
-  return {std::move(kernels), machine.gpu};
+  return ScalingStudy::make(kernels, v100(), predictor()).value();
 }
 
 ops::AnyOp compute_bound() {
@@ -33,56 +37,57 @@ ops::AnyOp memory_bound() {
   return ops::Elementwise{.function = ops::Function::Add, .shape = {65536, 4096}};
 }
 
-TEST(Resource, NamesRoundTrip) {
-  for (const Resource r : kAllResources) EXPECT_EQ(parse_resource(name_of(r)).value(), r);
-  const auto wrong = parse_resource("dram_bv");
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().hint, "did you mean \"dram_bw\"?");
+// The study starts from the forecast: the same sums of the same estimates.
+TEST(Scaling, BaseIsTheStep) {
+  const ScalingStudy study = make_study({compute_bound(), memory_bound(), compute_bound()});
+  EXPECT_EQ(study.kernels().size(), 2U) << "equal kernels are merged";
+  std::vector<OperatorEstimate> operators;
+  for (const graph::LoweredKernel& kernel : study.kernels()) {
+    const auto job = latency::bind(kernel.work, v100()).value();
+    operators.push_back({kernel, in_step(predictor().estimate(job, v100()), kernel)});
+  }
+  const StepEstimate step = step_time(operators);
+  EXPECT_EQ(study.step({}).total, step.total);
+  EXPECT_EQ(study.step({}).by_limiter, step.by_limiter);
 }
 
 TEST(Scaling, EachKernelAnswersToItsOwnResource) {
   const ScalingStudy compute = make_study({compute_bound()});
   const ScalingStudy memory = make_study({memory_bound()});
-  Factors dram;
-  dram.set(Resource::DramBandwidth, 2);
-  Factors clock;
-  clock.set(Resource::Clock, 2);
+  const Factors dram = Factors::one(MachineKey::DramBandwidth, 2);
+  const Factors clock = Factors::one(MachineKey::Clock, 2);
   const auto speedup = [](const ScalingStudy& study, const Factors& factors) {
-    return study.step(Factors{}).seconds / study.step(factors).seconds;
+    return study.step({}).total / study.step(factors).total;
   };
   EXPECT_NEAR(speedup(memory, dram), 2.0, 0.05);
   EXPECT_NEAR(speedup(memory, clock), 1.0, 0.01);
   EXPECT_NEAR(speedup(compute, clock), 2.0, 0.1);
   EXPECT_NEAR(speedup(compute, dram), 1.0, 0.05);
-  EXPECT_EQ(memory.step(Factors{}).bottleneck(), Bottleneck::Dram);
-  EXPECT_EQ(compute.step(Factors{}).bottleneck(), Bottleneck::Compute);
-}
-
-TEST(Scaling, SharesAddUp) {
-  const StepOutcome step = make_study({compute_bound(), memory_bound()}).step(Factors{});
-  double sum = 0;
-  for (const double share : step.share) sum += share;
-  EXPECT_NEAR(sum, 1.0, 1e-12);
+  EXPECT_EQ(memory.kernel(0, {}).limiter(), hardware::Resource::Dram);
+  EXPECT_EQ(compute.kernel(0, {}).limiter(), hardware::Resource::Compute);
 }
 
 TEST(Scaling, BalancePointIsWhereTheGainEnds) {
   const ScalingStudy memory = make_study({memory_bound()});
-  const BalancePoint dram = balance_point(memory, Resource::DramBandwidth);
+  const BalancePoints points = balance_points(memory);
+  const auto at = [](const auto& list, MachineKey key) {
+    return list[static_cast<std::size_t>(key)];
+  };
+  const BalancePoint dram = at(points.step, MachineKey::DramBandwidth);
   EXPECT_GT(dram.speedup, 1.5);
   EXPECT_GT(dram.factor, 1.5);
   const auto seconds = [&memory](double factor) {
-    Factors factors;
-    factors.set(Resource::DramBandwidth, factor);
-    return memory.step(factors).seconds;
+    return memory.step(Factors::one(MachineKey::DramBandwidth, factor)).total.base();
   };
   EXPECT_NEAR(dram.speedup, seconds(1) / seconds(dram.factor), 1e-9);
+  EXPECT_NEAR(dram.speedup_at_2x, seconds(1) / seconds(2), 1e-9);
   if (dram.factor < 16) {
     EXPECT_LE(seconds(dram.factor), 1.05 * seconds(2 * dram.factor)) << "nothing beyond";
     EXPECT_GT(seconds(dram.factor / 1.19), 1.05 * seconds(2 * dram.factor / 1.19)) << "but before";
   }
-  const BalancePoint alone = balance_point(memory, 0, Resource::DramBandwidth);
+  const BalancePoint alone = at(points.kernels.front(), MachineKey::DramBandwidth);
   EXPECT_EQ(alone.factor, dram.factor) << "a step of one kernel";
-  EXPECT_EQ(balance_point(memory, Resource::L2Size).factor, 1.0);
+  EXPECT_EQ(at(points.step, MachineKey::L2Size).factor, 1.0);
 }
 
 TEST(Scaling, OptimumReachesTheTargetAndIsCheaperThanScalingAll) {
@@ -92,9 +97,9 @@ TEST(Scaling, OptimumReachesTheTargetAndIsCheaperThanScalingAll) {
   ASSERT_TRUE(best);
   EXPECT_GE(best->speedup, 2.0);
   Factors all;
-  for (const Resource r : kAllResources) all.set(r, 2.0);
+  for (const MachineKey key : hardware::kAllMachineKeys) all.set(key, 2.0);
   EXPECT_LT(best->cost, cost.cost(all));
-  EXPECT_EQ(best->factors.of(Resource::L2Size), 1.0) << "not needed here, so not paid for";
+  EXPECT_EQ(best->factors.of(MachineKey::L2Size), 1.0) << "not needed here, so not paid for";
   EXPECT_FALSE(optimize(study, 1000.0, cost)) << "launches remain";
 }
 
@@ -107,17 +112,17 @@ TEST(Scaling, NoMixOfComputeAndDramIsCheaperThanTheOptimum) {
       make_study({ops::Conv2d{.conv = conv}, ops::Conv2d{.conv = point},
                   ops::Elementwise{.function = ops::Function::Relu, .shape = {64 * 256, 56 * 56}}});
   const CostModel cost;
-  const double base = study.step(Factors{}).seconds;
+  const double base = study.step({}).total.base();
   for (const double target : {1.5, 2.0}) {
     double cheapest = 1e9;
     for (const double sms : {1.0, 1.1, 1.25, 1.5, 1.75, 2.0}) {
       for (const double lanes : {1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5}) {
         for (const double dram : {1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5}) {
           Factors f;
-          f.set(Resource::Sms, sms);
-          f.set(Resource::Lanes, lanes);
-          f.set(Resource::DramBandwidth, dram);
-          if (cost.cost(f) < cheapest && study.step(f).seconds <= base / target) {
+          f.set(MachineKey::Sms, sms);
+          f.set(MachineKey::Lanes, lanes);
+          f.set(MachineKey::DramBandwidth, dram);
+          if (cost.cost(f) < cheapest && study.step(f).total.base() <= base / target) {
             cheapest = cost.cost(f);
           }
         }
@@ -133,11 +138,11 @@ TEST(Scaling, NoMixOfComputeAndDramIsCheaperThanTheOptimum) {
 TEST(CostModel, ClockCostsItsCube) {
   const CostModel cost;
   Factors factors;
-  factors.set(Resource::DramBandwidth, 2);
+  factors.set(MachineKey::DramBandwidth, 2);
   EXPECT_DOUBLE_EQ(cost.cost(factors), 0.25);
-  factors.set(Resource::Clock, 2);
+  factors.set(MachineKey::Clock, 2);
   EXPECT_DOUBLE_EQ(cost.cost(factors), 0.25 + 0.30 * 7);
 }
 
 }  // namespace
-}  // namespace rooftile::latency
+}  // namespace rooftile::aggregate

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregate/scaling.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rooftile::aggregate {
+
+using hardware::Factors;
+using hardware::MachineKey;
+
+namespace {
+
+constexpr std::array kLadder{1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0};
+constexpr double kLeastSaving = 1e-9;  // of cost, above rounding
+constexpr double kGain = 0.05;         // from doubling; below this nothing is gained
+
+/// Positions on kLadder.
+using Rungs = std::array<std::size_t, hardware::kMachineKeys>;
+
+Factors factors_of(const Rungs& rungs) {
+  Factors factors;
+  for (const MachineKey key : hardware::kAllMachineKeys) {
+    factors.set(key, kLadder[rungs[static_cast<std::size_t>(key)]]);
+  }
+  return factors;
+}
+
+/// Lowers quantities while the step still takes at most `limit` seconds, the dearest rung first;
+/// then exchanges rungs of one quantity for cheaper ones of another.
+class Descent {
+ public:
+  Descent(const ScalingStudy& study, double limit, const CostModel& cost)
+      : study_(study), limit_(limit), cost_(cost) {}
+
+  [[nodiscard]] bool fast_enough(const Rungs& rungs) {
+    ++variants_;
+    return study_.step(factors_of(rungs)).total.base() <= limit_;
+  }
+
+  void run(Rungs& rungs) {
+    do {
+      descend(rungs);
+    } while (exchange(rungs));
+  }
+
+  [[nodiscard]] std::int64_t variants() const { return variants_; }
+
+ private:
+  void descend(Rungs& rungs) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const std::size_t r : by_saving(rungs)) {
+        Rungs lower = rungs;
+        --lower[r];
+        if (fast_enough(lower)) {
+          rungs = lower;
+          changed = true;
+          break;
+        }
+      }
+    }
+  }
+
+  /// One or two rungs more of a quantity for fewer of another, where that is cheaper. Of the ways
+  /// to lower the other only the smallest that saves is tried: more would be slower still.
+  [[nodiscard]] bool exchange(Rungs& rungs) {
+    constexpr std::size_t kMostSteps = 2;
+    const double now = cost_.cost(factors_of(rungs));
+    for (std::size_t up = 0; up < hardware::kMachineKeys; ++up) {
+      for (std::size_t steps = 1; steps <= kMostSteps && rungs[up] + steps < kLadder.size();
+           ++steps) {
+        for (std::size_t down = 0; down < hardware::kMachineKeys; ++down) {
+          Rungs other = rungs;
+          other[up] += steps;
+          if (down == up) continue;
+          while (other[down] > 0 && cost_.cost(factors_of(other)) >= now - kLeastSaving)
+            --other[down];
+          if (cost_.cost(factors_of(other)) >= now - kLeastSaving || !fast_enough(other)) continue;
+          rungs = other;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Quantities above 1, the one whose next rung down saves most first.
+  [[nodiscard]] std::vector<std::size_t> by_saving(const Rungs& rungs) const {
+    std::vector<std::pair<double, std::size_t>> savings;
+    const double now = cost_.cost(factors_of(rungs));
+    for (std::size_t r = 0; r < hardware::kMachineKeys; ++r) {
+      if (rungs[r] == 0) continue;
+      Rungs lower = rungs;
+      --lower[r];
+      savings.emplace_back(now - cost_.cost(factors_of(lower)), r);
+    }
+    std::sort(savings.begin(), savings.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+    std::vector<std::size_t> order;
+    for (const auto& [saving, r] : savings) order.push_back(r);
+    return order;
+  }
+
+  const ScalingStudy& study_;
+  double limit_;
+  const CostModel& cost_;
+  std::int64_t variants_ = 0;
+};
+
+/// The lowest factor from which on no doubling pays, by quarters of octaves from the top: whole SMs
+/// make the time a staircase, so a search for the first one could stop on a step.
+constexpr int kPerOctave = 4;
+constexpr int kMost = 4 * kPerOctave;  // 16 times
+using Ladder = std::array<double, kMost + kPerOctave + 1>;  ///< seconds
+
+double factor_at(int i) { return std::exp2(static_cast<double>(i) / kPerOctave); }
+
+BalancePoint balance_of(MachineKey key, const Ladder& seconds) {
+  int point = kMost;
+  while (point > 0) {
+    const auto before = static_cast<std::size_t>(point - 1);
+    if (seconds[before] > seconds[before + kPerOctave] * (1 + kGain)) break;
+    --point;
+  }
+  return {.key = key,
+          .factor = factor_at(point),
+          .speedup = seconds[0] / seconds[static_cast<std::size_t>(point)],
+          .speedup_at_2x = seconds[0] / seconds[kPerOctave]};
+}
+
+/// Only what models read: copied for every variant.
+hardware::Machine without_texts(hardware::Machine machine) {
+  hardware::GpuSpec& gpu = machine.gpu;
+  gpu.aliases.clear(), gpu.sources.clear(), gpu.doubts.clear(), gpu.lint_allow.clear();
+  if (machine.ceilings) {
+    machine.ceilings->environment.clear();
+    machine.ceilings->notes.clear();
+  }
+  return machine;
+}
+
+}  // namespace
+
+Result<ScalingStudy> ScalingStudy::make(std::span<const graph::LoweredKernel> kernels,
+                                        const hardware::Machine& machine,
+                                        const latency::Predictor& predictor) {
+  ROOFTILE_CHECK(predictor.check(machine));
+  ScalingStudy study(without_texts(machine), predictor);
+  for (const graph::LoweredKernel& kernel : kernels) {
+    ROOFTILE_CHECK(latency::bind(kernel.work, machine));
+    const auto same = std::find_if(
+        study.kernels_.begin(), study.kernels_.end(), [&kernel](const auto& earlier) {
+          return earlier.work == kernel.work && earlier.memory_factor == kernel.memory_factor;
+        });
+    if (same == study.kernels_.end()) {
+      study.kernels_.push_back(kernel);
+    } else {
+      same->count += kernel.count;
+    }
+  }
+  return study;
+}
+
+latency::Estimate ScalingStudy::estimate(std::size_t index,
+                                         const hardware::Machine& machine) const {
+  const graph::LoweredKernel& kernel = kernels_[index];
+  const auto job = latency::bind(kernel.work, machine);  // rates exist: checked by make()
+  return in_step(predictor_->estimate(*job, machine), kernel);
+}
+
+latency::Estimate ScalingStudy::kernel(std::size_t index, const Factors& factors) const {
+  return estimate(index, hardware::scaled(machine_, factors));
+}
+
+std::vector<latency::Estimate> ScalingStudy::launches(const Factors& factors) const {
+  const hardware::Machine machine = hardware::scaled(machine_, factors);
+  std::vector<latency::Estimate> estimates;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) estimates.push_back(estimate(i, machine));
+  return estimates;
+}
+
+StepEstimate ScalingStudy::step(const Factors& factors) const {
+  const hardware::Machine machine = hardware::scaled(machine_, factors);
+  StepSum sum;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) sum.add(kernels_[i], estimate(i, machine));
+  return sum.step();
+}
+
+double CostModel::cost(const Factors& factors) const {
+  double sum = 0;
+  for (const MachineKey key : hardware::kAllMachineKeys) {
+    const double f = factors.of(key);
+    sum += weight[static_cast<std::size_t>(key)] * (key == MachineKey::Clock ? f * f * f - 1 : f - 1);
+  }
+  return sum;
+}
+
+BalancePoints balance_points(const ScalingStudy& study) {
+  const std::size_t kernels = study.kernels().size();
+  BalancePoints points;
+  points.kernels.resize(kernels);
+  for (const MachineKey key : hardware::kAllMachineKeys) {
+    const auto index = static_cast<std::size_t>(key);
+    Ladder step{};
+    std::vector<Ladder> alone(kernels);
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      const auto launches = study.launches(Factors::one(key, factor_at(static_cast<int>(i))));
+      StepSum sum;
+      for (std::size_t k = 0; k < kernels; ++k) {
+        sum.add(study.kernels()[k], launches[k]);
+        alone[k][i] = launches[k].time.base();
+      }
+      step[i] = sum.step().total.base();
+    }
+    points.step[index] = balance_of(key, step);
+    for (std::size_t k = 0; k < kernels; ++k) {
+      points.kernels[k][index] = balance_of(key, alone[k]);
+    }
+  }
+  return points;
+}
+
+std::optional<Optimum> optimize(const ScalingStudy& study, double target, const CostModel& cost) {
+  const double base = study.step(Factors{}).total.base();
+  Descent descent(study, base / target, cost);
+  std::optional<Optimum> best;
+  // Starts: everything scaled, and the same without each of the ways to add compute.
+  const std::array<std::vector<MachineKey>, 5> left_out{{{},
+                                                       {MachineKey::Sms},
+                                                       {MachineKey::Clock},
+                                                       {MachineKey::Sms, MachineKey::Clock},
+                                                       {MachineKey::Lanes, MachineKey::Clock}}};
+  for (const std::vector<MachineKey>& fixed : left_out) {
+    for (std::size_t rung = 1; rung < kLadder.size(); ++rung) {
+      Rungs rungs;
+      rungs.fill(rung);
+      for (const MachineKey key : fixed) rungs[static_cast<std::size_t>(key)] = 0;
+      if (!descent.fast_enough(rungs)) continue;
+      descent.run(rungs);
+      const Factors factors = factors_of(rungs);
+      if (!best || cost.cost(factors) < best->cost) {
+        best = Optimum{.factors = factors,
+                       .cost = cost.cost(factors),
+                       .speedup = base / study.step(factors).total.base()};
+      }
+      break;
+    }
+  }
+  if (best) best->variants = descent.variants();
+  return best;
+}
+
+}  // namespace rooftile::aggregate

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A step on variants of its machine (hardware/factors.h): the same launches, estimated by the same
+// predictor and summed by the same rules as the step itself, so that a study starts from the
+// forecast and not from another model of it. A network on a variant takes some hundred
+// microseconds.
+//
+// Tiles and algorithms are chosen anew for every variant from today's list: wider tiles that a
+// machine with more registers could use are not invented.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aggregate/step.h"
+#include "core/result.h"
+#include "hardware/factors.h"
+#include "latency/predictor.h"
+
+namespace rooftile::aggregate {
+
+/// The kernels of a step on a base machine, ready for many variants. Equal kernels are merged: a
+/// variant costs one estimate per distinct kernel.
+class ScalingStudy {
+ public:
+  /// An error where the machine states no rate that a kernel needs. `predictor` outlives the study.
+  static Result<ScalingStudy> make(std::span<const graph::LoweredKernel> kernels,
+                                   const hardware::Machine& machine,
+                                   const latency::Predictor& predictor);
+
+  [[nodiscard]] std::span<const graph::LoweredKernel> kernels() const { return kernels_; }
+  [[nodiscard]] const hardware::Machine& machine() const { return machine_; }
+  /// One launch within the step.
+  [[nodiscard]] latency::Estimate kernel(std::size_t index,
+                                         const hardware::Factors& factors) const;
+  /// Without its operators.
+  [[nodiscard]] StepEstimate step(const hardware::Factors& factors) const;
+  /// All kernels of one variant, in order.
+  [[nodiscard]] std::vector<latency::Estimate> launches(const hardware::Factors& factors) const;
+
+ private:
+  ScalingStudy(hardware::Machine machine, const latency::Predictor& predictor)
+      : machine_(std::move(machine)), predictor_(&predictor) {}
+  [[nodiscard]] latency::Estimate estimate(std::size_t index,
+                                           const hardware::Machine& machine) const;
+
+  std::vector<graph::LoweredKernel> kernels_;
+  hardware::Machine machine_;
+  const latency::Predictor* predictor_;
+};
+
+/// Cost of a variant in units of the base GPU: the sum of weight * (factor - 1), for the clock
+/// weight * (factor^3 - 1), as dynamic power grows with the cube of the frequency. The weights are
+/// assumptions about area, pins and power, not measurements.
+struct CostModel {
+  std::array<double, hardware::kMachineKeys> weight{0.50, 0.25, 0.12, 0.03, 0.03,
+                                                    0.06, 0.10, 0.25, 0.30};
+  [[nodiscard]] double cost(const hardware::Factors& factors) const;
+};
+
+/// Beyond `factor` of one quantity alone nothing is gained to speak of: twice as much of it makes
+/// the time less than 5 % shorter. Overlap is smooth in this model, so that a little always is.
+struct BalancePoint {
+  hardware::MachineKey key = hardware::MachineKey::Sms;
+  double factor = 1;         ///< up to 16
+  double speedup = 1;        ///< at that factor
+  double speedup_at_2x = 1;  ///< with twice as much of it alone
+};
+
+struct BalancePoints {
+  std::array<BalancePoint, hardware::kMachineKeys> step;
+  std::vector<std::array<BalancePoint, hardware::kMachineKeys>> kernels;  ///< of each kernel alone
+};
+/// Of the whole step and of its kernels.
+BalancePoints balance_points(const ScalingStudy& study);
+
+struct Optimum {
+  hardware::Factors factors;
+  double cost = 0, speedup = 1;
+  std::int64_t variants = 0;  ///< machines tried
+};
+/// The cheapest factors found (steps of 1.1 to 8) that reach `target`; nothing when everything at 8
+/// does not. A descent from several starts with exchanges between two keys: a local optimum, no
+/// proof of the global one.
+std::optional<Optimum> optimize(const ScalingStudy& study, double target, const CostModel& cost);
+
+}  // namespace rooftile::aggregate
