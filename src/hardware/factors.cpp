@@ -48,6 +48,10 @@ struct Products {
 void scale_sm(GpuSpec& gpu, const Factors& f) {
   SmSpec& sm = gpu.sm;
   sm.fp32_lanes = whole(sm.fp32_lanes, f.of(MachineKey::Lanes));
+  // Schedulers come with the lanes that they feed: a scheduler is as wide as before.
+  std::int64_t& schedulers = gpu.arch.sm.schedulers;
+  schedulers = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(static_cast<double>(schedulers) * f.of(MachineKey::Lanes)));
   for (auto& [key, flop] : sm.flop_per_clock) flop *= f.of(MachineKey::Lanes);
   multiply(sm.registers, f.of(MachineKey::SmMemory));
   multiply(sm.shared, f.of(MachineKey::SmMemory));
