@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fit/checkpoint.h"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,11 +13,39 @@
 
 namespace rooftile::fit {
 
-Result<TaskResults> read_checkpoint(const std::string& path, const std::string& key) {
+namespace {
+
+constexpr const char* kStartAnew = "delete the checkpoint and run the command again";
+
+/// Parameters are logarithms or numbers around 1; weights of a network are smaller still.
+constexpr double kLargest = 500;
+
+Result<std::vector<double>> read_result(const JsonView& view, std::size_t size) {
+  ROOFTILE_TRY(const auto elements, view.elements());
+  if (elements.size() != size) {
+    return view.error(fmt::format("has {} numbers, not {}", elements.size(), size), kStartAnew);
+  }
+  std::vector<double> result;
+  result.reserve(size);
+  for (const JsonView& element : elements) {
+    ROOFTILE_TRY(result.emplace_back(), element.number());
+    if (!(std::abs(result.back()) <= kLargest)) {
+      return element.error(fmt::format("{} is not the result of a fit", result.back()), kStartAnew);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<TaskResults> read_checkpoint(const std::string& path, const std::string& key,
+                                    const std::map<std::string, std::size_t>& sizes) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return TaskResults{};
   ROOFTILE_TRY(const std::string text, read_file(path));
   ROOFTILE_TRY(const auto document, JsonDocument::parse(text, path));
+  constexpr std::array<std::string_view, 2> kKeys{"key", "tasks"};
+  ROOFTILE_CHECK(document.root().expect_keys(kKeys));
   ROOFTILE_TRY(const auto key_view, document.root().at("key"));
   ROOFTILE_TRY(const auto written_for, key_view.string());
   if (written_for != key) return TaskResults{};
@@ -21,11 +53,9 @@ Result<TaskResults> read_checkpoint(const std::string& path, const std::string& 
   ROOFTILE_TRY(const auto members, tasks.members());
   TaskResults results;
   for (const auto& [name, view] : members) {
-    ROOFTILE_TRY(const auto elements, view.elements());
-    for (const JsonView& element : elements) {
-      ROOFTILE_TRY(const double value, element.number());
-      results[name].push_back(value);
-    }
+    const auto size = sizes.find(name);
+    if (size == sizes.end()) return view.error("is not a task of this fit", kStartAnew);
+    ROOFTILE_TRY(results[name], read_result(view, size->second));
   }
   return results;
 }

@@ -4,6 +4,7 @@
 // as a whole. The key names data, seed and forms; results of another key are not used.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,8 +15,10 @@ namespace rooftile::fit {
 
 using TaskResults = std::map<std::string, std::vector<double>>;
 
-/// Empty when there is no file, or one of another key.
-Result<TaskResults> read_checkpoint(const std::string& path, const std::string& key);
+/// Empty when there is no file, or one of another key. `sizes` says how many numbers the result of
+/// each task has: other names, other sizes and numbers that no fit ends at are errors.
+Result<TaskResults> read_checkpoint(const std::string& path, const std::string& key,
+                                    const std::map<std::string, std::size_t>& sizes);
 Status write_checkpoint(const std::string& path, const std::string& key,
                         const TaskResults& results);
 

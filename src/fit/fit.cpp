@@ -72,6 +72,8 @@ class Fitter {
     Fits fits;
     for (Fold& fold : folds_) {
       finish(fold);
+      // What cannot be read back is not handed on either.
+      ROOFTILE_CHECK(parse_weights(to_json(fold.weights), "fit"));
       (fold.left_out ? fits.without.emplace_back() : fits.all.emplace()) = std::move(fold.weights);
     }
     return fits;
@@ -127,16 +129,16 @@ class Fitter {
           const GemmPlan plan = gemm_plan(vendor, name);
           part.remembered = thin(part.samples, plan.neighbours, options_.seed);
           part.samples = thin(part.samples, plan.rows, options_.seed);
-          add(part.task, part.samples.size(),
+          add(part, gemm_size(plan, part.samples),
               [this, &fold, &part, plan] { return fit_gemm(data(fold, part), plan); });
         } else if (is(kRowClasses)) {
           const RowModel plan = row_plan(vendor, name);
           part.samples = thin(part.samples, kRowRows, options_.seed);
-          add(part.task, part.samples.size(),
+          add(part, kRowSize,
               [this, &fold, &part, plan] { return fit_rows(data(fold, part), plan); });
         } else if (is(kAttentionClasses)) {
           part.samples = thin(part.samples, kAttentionRows, options_.seed);
-          add(part.task, part.samples.size(),
+          add(part, kAttentionSize,
               [this, &fold, &part] { return fit_attention(data(fold, part)); });
         }
       }
@@ -147,12 +149,14 @@ class Fitter {
     return {.dataset = dataset_, .weights = fold.weights, .samples = part.samples};
   }
 
+  /// `size` is that of the result.
   template <typename Fit>
-  void add(const std::string& name, std::size_t rows, const Fit& fit_class) {
-    tasks_.try_emplace(name, [fit_class, rows]() -> Outcome {
+  void add(const Part& part, std::size_t size, const Fit& fit_class) {
+    const auto run = [fit_class, rows = static_cast<double>(part.samples.size())]() -> Outcome {
       LeastSquaresResult result = fit_class();
-      return {.x = std::move(result.x), .loss = result.cost / static_cast<double>(rows)};
-    });
+      return {.x = std::move(result.x), .loss = result.cost / rows};
+    };
+    tasks_.try_emplace(part.task, Task{.run = run, .size = size});
   }
 
   void finish(Fold& fold) const {

@@ -130,6 +130,10 @@ GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
   return plan;
 }
 
+std::size_t gemm_size(const GemmPlan& plan, const Samples& samples) {
+  return free_fields(plan).size() + group(samples).gpu_campaign.size();
+}
+
 LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan) {
   const std::vector<GemmField> fields = free_fields(plan);
   const Cuts cuts = cut_all(data, plan);
@@ -213,7 +217,7 @@ LeastSquaresResult fit_rows(const FitData& data, const RowModel& plan) {
   const RowParameters p0;
   LeastSquares problem;
   problem.scale = 0.1;
-  problem.shared = 8;
+  problem.shared = kRowSize;
   problem.start = {
       std::log(p0.floor), std::log(p0.host),  std::log(p0.traffic),   p0.mid,
       std::log(p0.width), std::log(p0.start), std::log(p0.iteration), std::log(p0.norm - 1)};
@@ -251,7 +255,7 @@ LeastSquaresResult fit_attention(const FitData& data) {
   const AttentionModel start;
   LeastSquares problem;
   problem.scale = 0.1;
-  problem.shared = 3;
+  problem.shared = kAttentionSize;
   problem.start = {std::log(start.compute), std::log(start.memory), std::log(start.host)};
   problem.spread = {1, 1, 1};
   problem.prior = kPriorStrength * std::sqrt(static_cast<double>(data.samples.size()));

@@ -35,6 +35,7 @@ struct FitData {
 };
 
 /// Shared parameters, then the log plateau of every group of `data.samples`.
+std::size_t gemm_size(const GemmPlan& plan, const Samples& samples);
 LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan);
 void apply_gemm(const std::vector<double>& x, const GemmPlan& plan,
                 latency::learned::GemmModel& model);
@@ -43,9 +44,11 @@ latency::learned::ByName<double> plateaus(const std::vector<double>& x, const Ge
                                           const FitData& data);
 
 latency::learned::RowModel row_plan(std::string_view vendor, std::string_view name);
+inline constexpr std::size_t kRowSize = 8;
 LeastSquaresResult fit_rows(const FitData& data, const latency::learned::RowModel& plan);
 void apply_rows(const std::vector<double>& x, latency::learned::RowModel& model);
 
+inline constexpr std::size_t kAttentionSize = 3;
 LeastSquaresResult fit_attention(const FitData& data);
 latency::learned::AttentionModel apply_attention(const std::vector<double>& x);
 

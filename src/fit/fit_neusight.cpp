@@ -76,10 +76,10 @@ Outcome fit_part(const Dataset& dataset, Part part, TrainOptions options) {
                     .waves = cuts[i].waves,
                     .ratio = part.samples[i]->measured / cuts[i].seconds});
   }
-  constexpr double kLeast = 1e-9;
   options.least_utilization = 1;
   for (const TrainingRow& row : rows)
-    options.least_utilization = std::clamp(1.0 / row.ratio, kLeast, options.least_utilization);
+    options.least_utilization =
+        std::clamp(1.0 / row.ratio, kLeastUtilization, options.least_utilization);
   const TrainedNetwork trained = train(rows, options);
   Outcome outcome{.x = {}, .loss = trained.loss};
   outcome.x.reserve(kLeading + trained.network.values.size());
@@ -179,8 +179,9 @@ Result<NeuSightFits> fit_neusight(const Dataset& dataset, const FitOptions& opti
   Tasks tasks;
   for (const Fold& fold : folds) {
     for (const auto& [name, part] : fold.parts) {
-      tasks.try_emplace(part.task,
-                        [&dataset, &part, &train] { return fit_part(dataset, part, train); });
+      tasks.try_emplace(part.task, Task{.run = [&dataset, &part,
+                                                &train] { return fit_part(dataset, part, train); },
+                                        .size = kLeading + value_count(widths_of(train))});
     }
   }
   const std::string format = fmt::format("{}-{}-{}-{}", features_hash(), form.rows, train.epochs,
@@ -190,14 +191,6 @@ Result<NeuSightFits> fit_neusight(const Dataset& dataset, const FitOptions& opti
                                  .checkpoint = options.checkpoint,
                                  .key = data_key(dataset, options.seed, format),
                                  .progress = options.progress}));
-  for (const Fold& fold : folds) {
-    for (const auto& [name, part] : fold.parts) {
-      if (results.at(part.task).size() != kLeading + value_count(widths_of(train)))
-        return bad_input(options.checkpoint.value_or("fit"),
-                         fmt::format("the result of {} has another size", part.task),
-                         "delete the checkpoint and run the command again");
-    }
-  }
   NeuSightFits fits;
   for (Fold& fold : folds) {
     Weights& weights = fold.left_out ? fits.without.emplace_back() : fits.all.emplace();
@@ -205,6 +198,7 @@ Result<NeuSightFits> fit_neusight(const Dataset& dataset, const FitOptions& opti
       ClassModel& model = weights.classes[name] = std::move(part.model);
       apply(results.at(part.task), train, model);
     }
+    ROOFTILE_CHECK(parse_weights(to_json(weights), "fit"));  // as it will be read
   }
   return fits;
 }

@@ -18,7 +18,9 @@ namespace rooftile::fit {
 Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
   TaskResults results;
   if (options.checkpoint) {
-    ROOFTILE_TRY(results, read_checkpoint(*options.checkpoint, options.key));
+    std::map<std::string, std::size_t> sizes;
+    for (const auto& [name, task] : tasks) sizes[name] = task.size;
+    ROOFTILE_TRY(results, read_checkpoint(*options.checkpoint, options.key, sizes));
   }
   std::vector<const Tasks::value_type*> open;
   for (const auto& task : tasks) {
@@ -34,7 +36,7 @@ Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
   unsigned running = std::clamp(options.threads, 1U, 64U);
   const auto work = [&] {
     for (std::size_t i = next++; i < open.size() && !stop; i = next++) {
-      Outcome outcome = open[i]->second();
+      Outcome outcome = open[i]->second.run();
       const std::lock_guard lock(mutex);
       note = fmt::format("{} loss {:.4f}", open[i]->first, outcome.loss);
       results[open[i]->first] = std::move(outcome.x);

@@ -24,7 +24,11 @@ struct Outcome {
   std::vector<double> x;
   double loss = 0;  ///< shown while the fit runs
 };
-using Tasks = std::map<std::string, std::function<Outcome()>>;
+struct Task {
+  std::function<Outcome()> run;
+  std::size_t size = 0;  ///< numbers of its result
+};
+using Tasks = std::map<std::string, Task>;
 
 struct PoolOptions {
   unsigned threads = 2;
@@ -33,6 +37,7 @@ struct PoolOptions {
   Progress progress;                      ///< may be empty
 };
 
+/// Fails on a checkpoint that is not of these tasks.
 Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options);
 
 /// Names everything that results depend on: rows with their GPUs, campaigns and tiles, the GPUs'

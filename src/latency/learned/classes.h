@@ -3,6 +3,8 @@
 // The classes of kernels that are fitted, ranged and scored apart, and their sizes by name.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <variant>
 
@@ -10,8 +12,14 @@
 
 namespace rooftile::latency::learned {
 
-/// "linear", "bmm", "linear_16bit", "linear_8bit", "conv", "elementwise", "softmax", "layernorm",
-/// "prefill", "decode".
+inline constexpr std::array<std::string_view, 10> kClasses{
+    "linear",      "bmm",     "linear_16bit", "linear_8bit", "conv",
+    "elementwise", "softmax", "layernorm",    "prefill",     "decode"};
+inline bool is_class(std::string_view name) {
+  return std::find(kClasses.begin(), kClasses.end(), name) != kClasses.end();
+}
+
+/// One of kClasses.
 inline std::string_view class_of(const ops::KernelWork& work) {
   const bool fp32 = work.compute == DType::Fp32;
   switch (work.kind) {

@@ -62,6 +62,9 @@ std::optional<TileSize> nearest_tile(const TileTable& table, const std::array<do
 /// The nearest tile; where the table is empty, that of tile::decompose.
 TileSize choose_tile(const TileTable& table, const Job& job, const hardware::GpuSpec& gpu);
 
+/// A kernel that attains less has a measurement error, not a utilization.
+inline constexpr double kLeastUtilization = 1e-6;
+
 struct ClassModel {
   std::array<double, kFeatures> mean{}, deviation{};  ///< of the features in the training rows
   double least_utilization = 1e-4;                    ///< of the training rows
@@ -74,8 +77,9 @@ struct Weights {
   learned::ByName<ClassModel> classes;  ///< by "nvidia/linear"
 };
 
-/// "linear", "bmm", "elementwise", "softmax", "layernorm"; nothing for kernels that the publication
-/// has no network for.
+inline constexpr std::array<std::string_view, 5> kClasses{"linear", "bmm", "elementwise", "softmax",
+                                                          "layernorm"};
+/// One of kClasses; nothing for kernels that the publication has no network for.
 std::optional<std::string_view> class_of(const ops::KernelWork& work);
 /// The kernel has a class and the publication's precision, FP32.
 bool covers(const ops::KernelWork& work);

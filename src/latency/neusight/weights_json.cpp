@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 
 #include "core/file.h"
 #include "core/hash.h"
@@ -13,8 +14,24 @@ namespace rooftile::latency::neusight {
 namespace {
 
 constexpr std::size_t kMaxEntries = 200000, kMaxDevices = 1000;
-constexpr std::int64_t kMaxTile = std::int64_t{1} << 24;
-constexpr double kMaxNumber = 1e15;
+
+/// What a number may be; a prediction from numbers inside of their limits is finite.
+struct Limits {
+  double low, high;
+};
+constexpr Limits kLog2{-200, 200};         // means of the features
+constexpr Limits kDeviation{1e-3, 1e3};    // in octaves
+constexpr Limits kNetwork{-1e4, 1e4};      // weights and biases
+constexpr Limits kSize{0, 1e12};           // of shapes and data sheets
+constexpr std::int64_t kMaxSide = 4096;    // of a product's tile
+constexpr std::int64_t kMaxRow = 1 << 20;  // elements of a vector kernel's tile
+
+Result<double> number(const JsonView& view, Limits limits) {
+  ROOFTILE_TRY(const double value, view.number());
+  if (value >= limits.low && value <= limits.high) return value;
+  return view.error(fmt::format("{} is not in [{}, {}]", value, limits.low, limits.high),
+                    "refit it with rooftile fit --form neusight");
+}
 
 std::string numbers(const auto& values) {
   return fmt::format("[{}]", fmt::join(values, ","));
@@ -39,23 +56,23 @@ std::string class_json(const ClassModel& model) {
 }
 
 Result<std::vector<double>> read_numbers(const JsonView& parent, std::string_view key,
-                                         std::optional<std::size_t> count) {
+                                         std::size_t count, Limits limits) {
   ROOFTILE_TRY(const auto view, parent.at(key));
   ROOFTILE_TRY(const auto elements, view.elements());
-  if (count && elements.size() != *count)
-    return view.error(fmt::format("needs {} numbers, has {}", *count, elements.size()),
+  if (elements.size() != count)
+    return view.error(fmt::format("needs {} numbers, has {}", count, elements.size()),
                       "refit it with rooftile fit --form neusight");
   std::vector<double> values;
   for (const JsonView& element : elements) {
-    ROOFTILE_TRY(values.emplace_back(), element.number());
-    if (!(std::fabs(values.back()) <= kMaxNumber)) return element.error("is out of range");
+    ROOFTILE_TRY(values.emplace_back(), number(element, limits));
   }
   return values;
 }
 
 template <std::size_t N>
-Status read_array(const JsonView& parent, std::string_view key, std::array<double, N>& values) {
-  ROOFTILE_TRY(const auto read, read_numbers(parent, key, N));
+Status read_array(const JsonView& parent, std::string_view key, std::array<double, N>& values,
+                  Limits limits) {
+  ROOFTILE_TRY(const auto read, read_numbers(parent, key, N, limits));
   std::copy(read.begin(), read.end(), values.begin());
   return {};
 }
@@ -71,12 +88,13 @@ Status read_network(const JsonView& view, Network& network) {
     return widths_view.error(
         fmt::format("a network has {} inputs, {} outputs and at most {} layers", kFeatures,
                     kOutputs, kMaxLayers));
-  ROOFTILE_TRY(const auto values, read_numbers(view, "values", value_count(network.widths)));
+  ROOFTILE_TRY(const auto values,
+               read_numbers(view, "values", value_count(network.widths), kNetwork));
   network.values.assign(values.begin(), values.end());
   return {};
 }
 
-Status read_tiles(const JsonView& view, TileTable& table) {
+Status read_tiles(const JsonView& view, bool product, TileTable& table) {
   ROOFTILE_TRY(const auto devices_view, view.at("devices"));
   ROOFTILE_TRY(const auto devices, devices_view.elements());
   ROOFTILE_TRY(const auto tiles_view, view.at("tiles"));
@@ -89,7 +107,7 @@ Status read_tiles(const JsonView& view, TileTable& table) {
     if (fields.size() != numbers_of.size())
       return device.error(fmt::format("a device has {} numbers", numbers_of.size()));
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      ROOFTILE_TRY(numbers_of[i], fields[i].number());
+      ROOFTILE_TRY(numbers_of[i], number(fields[i], kSize));
     }
   }
   constexpr std::size_t kFields = 7;
@@ -102,29 +120,24 @@ Status read_tiles(const JsonView& view, TileTable& table) {
     ROOFTILE_TRY(const auto device, fields[0].integer(0, last));
     entry.device = static_cast<std::size_t>(device);
     for (std::size_t i = 0; i < entry.shape.size(); ++i) {
-      ROOFTILE_TRY(entry.shape[i], fields[i + 1].number());
+      ROOFTILE_TRY(entry.shape[i], number(fields[i + 1], kSize));
     }
-    ROOFTILE_TRY(entry.tile.m, fields[5].integer(1, kMaxTile));
-    ROOFTILE_TRY(entry.tile.n, fields[6].integer(1, kMaxTile));
+    ROOFTILE_TRY(entry.tile.m, fields[5].integer(1, product ? kMaxSide : 1));
+    ROOFTILE_TRY(entry.tile.n, fields[6].integer(1, product ? kMaxSide : kMaxRow));
   }
   return {};
 }
 
-Status read_class(const JsonView& view, ClassModel& model) {
+Status read_class(const JsonView& view, bool product, ClassModel& model) {
   constexpr std::array<std::string_view, 7> kKeys{
       "mean", "deviation", "least_utilization", "widths", "values", "devices", "tiles"};
   ROOFTILE_CHECK(view.expect_keys(kKeys));
-  ROOFTILE_CHECK(read_array(view, "mean", model.mean));
-  ROOFTILE_CHECK(read_array(view, "deviation", model.deviation));
-  for (const double deviation : model.deviation) {
-    if (!(deviation > 0)) return view.error("a deviation is not positive");
-  }
+  ROOFTILE_CHECK(read_array(view, "mean", model.mean, kLog2));
+  ROOFTILE_CHECK(read_array(view, "deviation", model.deviation, kDeviation));
   ROOFTILE_TRY(const auto least, view.at("least_utilization"));
-  ROOFTILE_TRY(model.least_utilization, least.number());
-  if (!(model.least_utilization >= 1e-12 && model.least_utilization <= 1))
-    return least.error("is not in [1e-12, 1]");
+  ROOFTILE_TRY(model.least_utilization, number(least, {kLeastUtilization, 1}));
   ROOFTILE_CHECK(read_network(view, model.network));
-  return read_tiles(view, model.tiles);
+  return read_tiles(view, product, model.tiles);
 }
 
 }  // namespace
@@ -171,8 +184,16 @@ Result<Weights> parse_weights(std::string_view text, std::string file) {
   }
   ROOFTILE_TRY(const auto classes_view, root.at("classes"));
   ROOFTILE_TRY(const auto classes, classes_view.members());
+  if (classes.empty()) return classes_view.error("is empty");
   Weights weights;
-  for (const auto& [name, view] : classes) ROOFTILE_CHECK(read_class(view, weights.classes[name]));
+  for (const auto& [name, view] : classes) {
+    const std::string_view kind = std::string_view(name).substr(name.find('/') + 1);
+    if (std::find(kClasses.begin(), kClasses.end(), kind) == kClasses.end()) {
+      return view.error("is not a vendor and a class of kernels", "for example \"nvidia/linear\"");
+    }
+    const bool product = kind == "linear" || kind == "bmm";
+    ROOFTILE_CHECK(read_class(view, product, weights.classes[name]));
+  }
   return weights;
 }
 
