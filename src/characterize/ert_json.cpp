@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace rooftile::characterize {
 
@@ -36,7 +37,8 @@ Result<std::vector<Entry>> read_entries(const JsonView& list) {
     if (parts.size() != 2) return pair.error("expected [name, value]");
     ROOFTILE_TRY(std::string name, parts[0].string());
     ROOFTILE_TRY(const double value, parts[1].number());
-    if (!(value > 0) || value > 1e15) return parts[1].error("not a positive rate");
+    constexpr double kMost = 1e10;  // GB/s or GFLOP/s
+    if (!(value > 0) || value > kMost) return parts[1].error("is not the rate of a machine");
     out.push_back({.name = std::move(name), .value = value, .where = parts[0]});
   }
   return out;
@@ -155,22 +157,13 @@ Status read_spec(const JsonView& spec, Ceilings& out) {
   return {};
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out + '"';
-}
-
 std::string data_list(const std::vector<std::pair<std::string, double>>& entries) {
   std::string out;
   for (const auto& [name, value] : entries) {
     // Two decimals as ERT, but never a rate of zero.
     const std::string rate =
         value >= 1e7 ? fmt::format("{:.2f}", value * 1e-9) : fmt::format("{:.6g}", value * 1e-9);
-    out += fmt::format("{}            [{}, {}]", out.empty() ? "" : ",\n", quoted(name), rate);
+    out += fmt::format("{}            [{}, {}]", out.empty() ? "" : ",\n", json_string(name), rate);
   }
   return out.empty() ? "[]" : "[\n" + out + "\n         ]";
 }
@@ -237,8 +230,8 @@ std::string write_ert_json(const Ceilings& ceilings) {
    }}
 }}
 )",
-      data_list(bandwidths), data_list(rates), quoted(ceilings.date), quoted(ceilings.tool),
-      quoted(ceilings.device));
+      data_list(bandwidths), data_list(rates), json_string(ceilings.date),
+      json_string(ceilings.tool), json_string(ceilings.device));
 }
 
 }  // namespace rooftile::characterize
