@@ -38,6 +38,24 @@ TEST(Step, APredictionAddsExcessBytesAndGaps) {
   EXPECT_NEAR(to_us(step.of(latency::Resource::Dram)), 306.0, 1e-9);
 }
 
+TEST(Step, FewerBytesThanTheTextbookAreFewerAtEveryLevel) {
+  // Otherwise half of the time with all of the bytes would be twice the bandwidth.
+  latency::Estimate alone;
+  alone.time = alone.low = alone.high = Seconds::from_base(1e-3);
+  alone.provenance = latency::Provenance::Learned;
+  alone.traffic.l1 = alone.traffic.l2 = Bytes::from_base(300);
+  alone.traffic.dram_read = Bytes::from_base(200),
+  alone.traffic.dram_written = Bytes::from_base(100);
+  graph::LoweredKernel kernel;
+  kernel.memory_factor = 0.5;
+  const latency::Estimate half = in_step(alone, kernel);
+  EXPECT_EQ(half.traffic.l1, Bytes::from_base(150));
+  EXPECT_EQ(half.traffic.l2, Bytes::from_base(150));
+  EXPECT_EQ(half.traffic.dram(), Bytes::from_base(150));
+  kernel.memory_factor = 1.35;  // the same bytes at a lower rate
+  EXPECT_EQ(in_step(alone, kernel).traffic, alone.traffic);
+}
+
 TEST(Step, KernelsThatAreNotLaunchedTakeNoTime) {
   const StepEstimate step = step_time({op_of(100, 2, latency::Provenance::Learned, 0.0)});
   EXPECT_EQ(step.total, Seconds{});
