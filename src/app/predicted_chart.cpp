@@ -17,6 +17,7 @@ Result<profile::KernelRecord> record_of(const OperatorReport& op) {
   record.launches = op.count;
   record.time = Seconds::from_base(op.latency_ms * 1e-3);
   record.flops = Flops::from_base(op.flops);
+  record.algorithm = op.algorithm;
   if (!op.rate.empty()) {
     ROOFTILE_TRY(const hardware::RateKey key, hardware::parse_rate_key(op.rate));
     record.flops_by[key] = *record.flops;

@@ -67,6 +67,7 @@ struct Sum {
       longest = ms(op.latency_ms);
       total.limiter = op.limiter;
       total.rate = op.rate;
+      total.algorithm = op.algorithm;
     }
     shapes.insert(op.shape);
   }
@@ -259,7 +260,10 @@ Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
     Lack lack = Lack::Operator;
     point.predicted = by_model(point.record, matches.at(point.phase), machine);
     if (!point.predicted) point.predicted = by_name(point.record, machine, *predictor, lack);
-    if (point.predicted) continue;
+    if (point.predicted) {
+      point.predicted->above_roof = roofline::above_roof_reason(*point.predicted, chart.roofs);
+      continue;
+    }
     if (modelled && lack != Lack::NotAProduct) lack = Lack::Operator;
     ++lacks[lack];
     ++unknown;

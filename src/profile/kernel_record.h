@@ -36,6 +36,8 @@ struct KernelRecord {
   std::vector<KernelRecord> groups;
   std::vector<std::int64_t> ordinals;  ///< of a group: its places in the order of all launches
   std::optional<Product> product;      ///< of a group: what a trace says that it computes
+  /// Of a predicted convolution ("winograd_fused"): its FLOPs are those of the direct algorithm.
+  std::string algorithm = {};
 
   [[nodiscard]] std::optional<Bytes> bytes_at(hardware::MemoryLevel level) const {
     return bytes[static_cast<std::size_t>(level)];

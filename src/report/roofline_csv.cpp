@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kColumns =
     "kind,name,short_name,phase,launches,time_ms,time_fraction,flops,l1_bytes,l2_bytes,"
     "dram_bytes,l1_intensity,l2_intensity,dram_intensity,gflops,gbytes_per_s,limiter,"
-    "compute_roof,bound_ms,fraction_of_roof,flops_complete";
+    "compute_roof,bound_ms,fraction_of_roof,flops_complete,above_roof";
 /// Only with a comparison.
 constexpr std::string_view kDifferenceColumns =
     ",first_launches,second_launches,first_ms,second_ms,delta_ms";
@@ -37,10 +37,10 @@ std::string kernel_row(const roofline::Chart& chart, const roofline::Point& poin
   for (const auto& bytes : record.bytes) row += "," + cell(bytes, 1.0);
   for (const auto& intensity : point.intensity) row += "," + cell(intensity, 1.0);
   row += "," + (point.rate ? fmt::format("{}", chart_gflops(chart, *point.rate)) : std::string());
-  row += fmt::format(",,{},{},{},{},{}", point.limiter, point.terms.compute_roof,
+  row += fmt::format(",,{},{},{},{},{},{}", point.limiter, point.terms.compute_roof,
                      cell(point.bound, 1e3),
                      point.fraction_of_roof ? fmt::format("{}", *point.fraction_of_roof) : "",
-                     record.flops_complete);
+                     record.flops_complete, csv_field(point.above_roof));
   return row;
 }
 
@@ -67,11 +67,11 @@ std::string roofline_to_csv(const roofline::Chart& chart) {
   if (chart.comparison) text += kDifferenceColumns;
   text += "\n";
   for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
-    text += fmt::format("memory_roof,{0},{0},,,,,,,,,,,,,{1},,,,,{2}", csv_field(roof.name),
+    text += fmt::format("memory_roof,{0},{0},,,,,,,,,,,,,{1},,,,,,{2}", csv_field(roof.name),
                         roof.bandwidth.base() * 1e-9, end);
   }
   for (const roofline::ComputeRoof& roof : chart.roofs.compute) {
-    text += fmt::format("compute_roof,{0},{0},,,,,,,,,,,,{1},,,,,,{2}", name_of(roof.key),
+    text += fmt::format("compute_roof,{0},{0},,,,,,,,,,,,{1},,,,,,,{2}", name_of(roof.key),
                         chart_gflops(chart, roof.rate), end);
   }
   if (chart.comparison) {

@@ -92,6 +92,8 @@ ordered_json prediction_json(const Chart& chart, const roofline::Prediction& pre
   json["gflops"] = chart_gflops(chart, predicted.flops / predicted.time);
   json["limiter"] = predicted.limiter;
   json["rate"] = predicted.rate;
+  json["above_roof"] =
+      predicted.above_roof.empty() ? ordered_json(nullptr) : ordered_json(predicted.above_roof);
   return json;
 }
 
@@ -118,6 +120,8 @@ ordered_json point_json(const Chart& chart, const Point& point) {
                                                           : ordered_json(point.terms.compute_roof);
   json["fraction_of_roof"] =
       point.fraction_of_roof ? ordered_json(*point.fraction_of_roof) : ordered_json(nullptr);
+  json["above_roof"] =
+      point.above_roof.empty() ? ordered_json(nullptr) : ordered_json(point.above_roof);
   json["bound_ms"] = milliseconds(point.bound);
   json["terms"] = terms_json(point.terms);
   json["launch_bound"] = point.launch_bound;
@@ -128,11 +132,14 @@ ordered_json point_json(const Chart& chart, const Point& point) {
   return json;
 }
 
-ordered_json census_json(const roofline::Census& census) {
+ordered_json census_json(const roofline::Total& total) {
+  if (!total.knows_zero_ai()) return nullptr;
+  const roofline::Census& census = total.zero_ai;
   return {{"kernels", census.kernels},
           {"launches", census.launches},
           {"launch_fraction", census.launch_fraction},
-          {"time_fraction", census.time_fraction}};
+          {"time_fraction", census.time_fraction},
+          {"uncounted_kernels", total.uncounted}};
 }
 
 ordered_json total_json(const Chart& chart, const roofline::Total& total) {
@@ -179,13 +186,13 @@ std::string roofline_to_json(const Chart& chart) {
                     {"ceilings", ceilings_json(chart)}};
   json["kernels"] = ordered_json::array();
   for (const Point& point : chart.points) json["kernels"].push_back(point_json(chart, point));
-  json["zero_ai"] = census_json(chart.total.zero_ai);
+  json["zero_ai"] = census_json(chart.total);
   json["total"] = total_json(chart, chart.total);
   json["phases"] = ordered_json::array();
   for (const roofline::Phase& phase : chart.phases) {
     ordered_json one{{"phase", phase.label}, {"files", phase.files}};
     one["total"] = total_json(chart, phase.total);
-    one["zero_ai"] = census_json(phase.total.zero_ai);
+    one["zero_ai"] = census_json(phase.total);
     json["phases"].push_back(std::move(one));
   }
   if (chart.comparison) {

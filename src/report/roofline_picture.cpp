@@ -79,6 +79,7 @@ std::string remark(const Point& point, bool drawn) {
   if (point.fraction_of_roof) {
     text = fmt::format("{}{:.1f} % of {}", at_least(record.flops_complete),
                        *point.fraction_of_roof * 100, limiter_name(point));
+    if (!point.above_roof.empty()) text += ", see the ring";
   }
   if (drawn) return text;
   if (!text.empty()) text += "; ";
@@ -124,7 +125,7 @@ std::vector<std::string> closing_lines(const Chart& chart) {
     lines.push_back(fmt::format("and {} more, {:.1f} % of the time",
                                 chart.points.size() - kListedKernels, rest * 100));
   }
-  if (chart.total.kernels > 0) lines.push_back(census_text(chart.total.zero_ai));
+  if (chart.total.kernels > 0) lines.push_back(census_text(chart.total));
   if (std::string note = at_least_note(chart); !note.empty()) lines.push_back(std::move(note));
   return lines;
 }
@@ -222,7 +223,23 @@ std::string hover_text(const Chart& chart, const Point& point, std::string_view 
   if (point.fraction_of_roof) {
     text += fmt::format(", {}{:.1f} % of roof", bound, *point.fraction_of_roof * 100);
   }
+  if (!point.above_roof.empty()) text += ": " + point.above_roof;
   return text;
+}
+
+std::string above_roof_svg(double x, double y, double size) {
+  return fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" fill="none" stroke="#1c1e21" )"
+                     R"(stroke-width="1.2" stroke-dasharray="2 2" pointer-events="none"/>)"
+                     "\n",
+                     x, y, size / 2 + 4);
+}
+
+std::vector<LegendEntry> above_roof_legend(const Chart& chart) {
+  std::vector<LegendEntry> legend;
+  for (std::string& note : above_roof_notes(chart)) {
+    legend.push_back({.icon = above_roof_svg(0, 0, 3), .text = std::move(note)});
+  }
+  return legend;
 }
 
 std::string lower_bound_svg(double x, double y, double size, Direction towards) {

@@ -55,6 +55,11 @@ class MarkerSizes {
   double largest_share_ = 1e-12;
 };
 
+/// A ring around the marker of a kernel above its roof, and what the ring means: one entry per
+/// reason, none where no kernel is above its roof.
+std::string above_roof_svg(double x, double y, double size);
+std::vector<LegendEntry> above_roof_legend(const roofline::Chart& chart);
+
 /// What hovering over a marker shows.
 std::string hover_text(const roofline::Chart& chart, const roofline::Point& point,
                        std::string_view level);

@@ -141,9 +141,14 @@ std::string predictions_svg(const Chart& chart, const PlotFrame& frame) {
            .size = sizes.of(point),
            .style = predicted_style(kLevelColors[level].value),
            .title = fmt::format(
-               "{}\n{}, predicted: {}, {} instead of {}", point.record.name,
+               "{}\n{}, predicted: {}, {} instead of {}{}", point.record.name,
                kLevelColors[level].name, point.predicted->shape, format_time(point.predicted->time),
-               point.record.time ? format_time(*point.record.time) : "an unknown time")});
+               point.record.time ? format_time(*point.record.time) : "an unknown time",
+               point.predicted->above_roof.empty() ? "" : "; " + point.predicted->above_roof)});
+      if (!point.predicted->above_roof.empty()) {
+        svg += above_roof_svg(frame.x.place(at->intensity), frame.y.place(at->gflops),
+                              sizes.of(point));
+      }
     }
   }
   return svg;
@@ -171,7 +176,7 @@ Direction more_flops(const PlotFrame& frame) {
 std::string points_svg(const Chart& chart, const PlotFrame& frame) {
   const MarkerSizes sizes(chart);
   NumberPlacer numbers(frame);
-  std::string svg, arrows;
+  std::string svg, arrows, rings;
   std::size_t number = 0;
   for (const Point& point : chart.points) {
     ++number;
@@ -188,12 +193,13 @@ std::string points_svg(const Chart& chart, const PlotFrame& frame) {
                          .style = run_style(kLevelColors[level].value, run_of(chart, point)),
                          .title = hover_text(chart, point, kLevelColors[level].name)});
       if (!point.record.flops_complete) arrows += lower_bound_svg(x, y, size, more_flops(frame));
+      if (!point.above_roof.empty()) rings += above_roof_svg(x, y, size);
       right = std::max(right, x);
       if (number <= kListedKernels) numbers.avoid(x, y, size);
     }
     if (number <= kListedKernels && right > 0) numbers.add(right, y, size, number);
   }
-  return svg + arrows + numbers.svg();
+  return svg + rings + arrows + numbers.svg();
 }
 
 PlotFrame frame_of(const Chart& chart, const std::vector<FlatRoof>& compute,
@@ -238,6 +244,7 @@ std::string roofline_to_svg(const Chart& chart) {
                                           .title = {}}),
                       .text = "predicted"});
   }
+  for (LegendEntry& entry : above_roof_legend(chart)) legend.push_back(std::move(entry));
   const std::vector<FlatRoof> compute = flat_roofs(drawn_compute_roofs(chart));
   const PlotFrame frame = frame_of(chart, compute, layout_of(legend));
   return picture_svg(chart,

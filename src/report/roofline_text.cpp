@@ -73,7 +73,7 @@ std::string total_text(const Chart& chart) {
   if (!levels.empty()) {
     text += fmt::format("intensity {}/byte: {}\n", operations_of(chart), levels);
   }
-  return text + census_text(total.zero_ai) + "\n";
+  return text + census_text(total) + "\n";
 }
 
 /// "72.8/74.8/181": one number per level, "-" where it was not measured.
@@ -109,6 +109,20 @@ std::string at_least_text(const Chart& chart, const TextOptions& options) {
   return note.empty() ? "" : wrapped(note, options.width, 0, 3);
 }
 
+/// "152.0%*" of a kernel above its roof; above_text() says why.
+std::string of_roof(const Point& point, double fraction) {
+  return fmt::format("{}{}{}", at_least(point.record.flops_complete), percent_text(fraction),
+                     point.above_roof.empty() ? "" : "*");
+}
+
+std::string above_text(const Chart& chart, const TextOptions& options) {
+  std::string text;
+  for (const std::string& note : above_roof_notes(chart)) {
+    text += wrapped("* " + note, options.width, 0, 2);
+  }
+  return text;
+}
+
 std::string kernels_text(const Chart& chart, const TextOptions& options) {
   Table table(with_phase(chart, {{"kernel", Align::Left, true},
                                  {"launches", Align::Right, false},
@@ -131,8 +145,7 @@ std::string kernels_text(const Chart& chart, const TextOptions& options) {
          percent_text(point.time_fraction), intensities(point),
          point.rate ? fmt::format("{}{:.0f}", bound, chart_gflops(chart, *point.rate)) : "-",
          limiter.empty() ? "-" : limiter,
-         point.fraction_of_roof ? fmt::format("{}{}", bound, percent_text(*point.fraction_of_roof))
-                                : "-"}));
+         point.fraction_of_roof ? of_roof(point, *point.fraction_of_roof) : "-"}));
   }
   std::string text = table.render(options.width, 0);
   if (const auto left_out = table.left_out(options.width, 0); !left_out.empty()) {
@@ -191,9 +204,11 @@ std::string phases_text(const Chart& chart, const TextOptions& options) {
     const double tensor = total.time.base() > 0.0 ? total.tensor_time / total.time : 0.0;
     table.add({phase.label, std::to_string(total.kernels), std::to_string(total.launches),
                format_ms(to_ms(total.time)),
-               fmt::format("{} ({})", total.zero_ai.launches,
-                           percent_text(total.zero_ai.launch_fraction)),
-               percent_text(total.zero_ai.time_fraction), percent_text(tensor),
+               total.knows_zero_ai() ? fmt::format("{} ({})", total.zero_ai.launches,
+                                                   percent_text(total.zero_ai.launch_fraction))
+                                     : "-",
+               total.knows_zero_ai() ? percent_text(total.zero_ai.time_fraction) : "-",
+               total.flops ? percent_text(tensor) : "-",
                total.flops ? fmt::format("{}{}", bound,
                                          operations_text(*total.flops, operations_of(chart), 3))
                            : "-",
@@ -255,7 +270,8 @@ std::string roofline_to_text(const Chart& chart, const TextOptions& options) {
   if (chart.points.empty()) return text + notes_text(chart, options);
   text += total_text(chart) + "\n";
   const std::string plot = roofline_plot(chart, options.width);
-  if (!plot.empty()) text += plot + "\n";
+  const std::string above = above_text(chart, options);
+  if (!plot.empty() || !above.empty()) text += plot + above + "\n";
   return text + comparison_text(chart, options) + kernels_text(chart, options) +
          predictions_text(chart, options) + phases_text(chart, options) +
          notes_text(chart, options);
@@ -289,11 +305,10 @@ std::string roofline_times_to_text(const Chart& chart, const TextOptions& option
          point.terms.compute ? fmt::format("{}{}", bound, time_text(point.terms.compute)) : "-",
          time_text(point.terms.level[0]), time_text(point.terms.level[1]),
          time_text(point.terms.level[2]), time_text(point.terms.launch), time_text(time),
-         time && time->base() > 0.0 ? fmt::format("{}{}", bound, percent_text(ideal / *time))
-                                    : "-"}));
+         time && time->base() > 0.0 ? of_roof(point, ideal / *time) : "-"}));
   }
-  return text + table.render(options.width, 0) + at_least_text(chart, options) + "\n" +
-         notes_text(chart, options);
+  return text + table.render(options.width, 0) + above_text(chart, options) +
+         at_least_text(chart, options) + "\n" + notes_text(chart, options);
 }
 
 }  // namespace rooftile::report

@@ -130,6 +130,9 @@ std::string points_svg(const Chart& chart, const PlotFrame& frame) {
                          .size = sizes.of(point),
                          .style = run_style(color, run_of(chart, point)),
                          .title = hover_text(chart, point, kLevelColors[kLevel].name)});
+    if (!point.above_roof.empty()) {
+      marks += above_roof_svg(frame.x.place(x2), frame.y.place(y2), sizes.of(point));
+    }
     if (number <= kListedKernels) {
       numbers.avoid(frame.x.place(x2), frame.y.place(y2), sizes.of(point));
       numbers.add(frame.x.place(x2), frame.y.place(y2), sizes.of(point), number);
@@ -151,6 +154,7 @@ std::vector<LegendEntry> time_legend(const Chart& chart) {
          .text = fmt::format("launches, {} each; inside: bound by them",
                              format_time(chart.launch_overhead))});
   }
+  for (LegendEntry& entry : above_roof_legend(chart)) legend.push_back(std::move(entry));
   return legend;
 }
 

@@ -51,10 +51,42 @@ std::string at_least_note(const roofline::Chart& chart) {
       incomplete);
 }
 
-std::string census_text(const roofline::Census& census) {
-  return fmt::format("zero-AI: {} kernels, {} launches ({} of launches, {} of time)",
-                     census.kernels, census.launches, percent_text(census.launch_fraction),
-                     percent_text(census.time_fraction));
+std::string census_text(const roofline::Total& total) {
+  if (!total.knows_zero_ai()) return "zero-AI: unknown, FLOPs were not counted";
+  const roofline::Census& census = total.zero_ai;
+  std::string text = fmt::format(
+      "zero-AI: {} kernels, {} launches ({} of launches, {} of time)", census.kernels,
+      census.launches, percent_text(census.launch_fraction), percent_text(census.time_fraction));
+  if (total.uncounted > 0) {
+    text += fmt::format("; FLOPs of {} more kernel{} unknown", total.uncounted,
+                        total.uncounted == 1 ? " are" : "s are");
+  }
+  return text;
+}
+
+std::vector<std::string> above_roof_notes(const roofline::Chart& chart) {
+  struct Reason {
+    std::string_view what, why;
+    int count = 0;
+  };
+  std::vector<Reason> reasons;
+  const auto add = [&reasons](std::string_view what, std::string_view why) {
+    if (why.empty()) return;
+    const auto same = std::find_if(reasons.begin(), reasons.end(), [&](const Reason& known) {
+      return known.what == what && known.why == why;
+    });
+    (same == reasons.end() ? reasons.emplace_back(Reason{what, why}) : *same).count += 1;
+  };
+  for (const roofline::Point& point : chart.points) {
+    add("kernel", point.above_roof);
+    if (point.predicted) add("prediction", point.predicted->above_roof);
+  }
+  std::vector<std::string> notes;
+  for (const Reason& reason : reasons) {
+    notes.push_back(fmt::format("{} {}{} above the roof: {}", reason.count, reason.what,
+                                reason.count == 1 ? "" : "s", reason.why));
+  }
+  return notes;
 }
 
 std::size_t run_of(const roofline::Chart& chart, const roofline::Point& point) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "roofline/chart.h"
 
@@ -27,8 +28,12 @@ std::string_view at_least(bool flops_complete);
 /// What ">=" means; empty when no kernel needs it.
 std::string at_least_note(const roofline::Chart& chart);
 
-/// "zero-AI: 3 kernels, 12 launches (10.0% of launches, 4.2% of time)"
-std::string census_text(const roofline::Census& census);
+/// "zero-AI: 3 kernels, 12 launches (10.0% of launches, 4.2% of time)"; says so where FLOPs are
+/// unknown, of all kernels or of some.
+std::string census_text(const roofline::Total& total);
+
+/// Why points lie above a roof, one reason each: "5 kernels above the roof: effective rate, ...".
+std::vector<std::string> above_roof_notes(const roofline::Chart& chart);
 
 /// Which of the chart's runs a point is of: an index of Chart::phases.
 std::size_t run_of(const roofline::Chart& chart, const roofline::Point& point);

@@ -75,6 +75,7 @@ void add_to(Total& total, const KernelRecord& record) {
     total.timed = true;
   }
   total.flops_complete = total.flops_complete && record.flops_complete && record.flops;
+  total.uncounted += record.flops ? 0 : 1;
   if (record.flops) total.flops = total.flops.value_or(Flops{}) + *record.flops;
   for (const auto& [key, flops] : record.flops_by) {
     if (key.pipe == Pipe::Tensor) {
@@ -258,6 +259,7 @@ Chart make_chart(std::vector<NamedRun> runs, const Roofs& roofs, const ChartOpti
   chart.total = total_of(all);
   for (Point& point : chart.points) {
     place(point, chart.roofs, chart.launch_overhead);
+    point.above_roof = above_roof_reason(point, chart.roofs);
     if (point.record.time && chart.total.time.base() > 0.0) {
       point.time_fraction = *point.record.time / chart.total.time;
     }

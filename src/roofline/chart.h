@@ -37,7 +37,9 @@ struct Prediction {
   Flops flops;
   std::array<Bytes, 3> bytes;  ///< indexed by hardware::MemoryLevel
   std::string limiter;
-  std::string rate;  ///< the compute roof that it is expected to run under: "tf32_tensor"
+  std::string rate;            ///< the compute roof that it is expected to run under: "tf32_tensor"
+  std::string algorithm = {};  ///< of a convolution
+  std::string above_roof = {};  ///< why it lies above that roof; empty: it does not
 };
 
 struct Point {
@@ -51,6 +53,7 @@ struct Point {
   std::optional<Seconds> bound;            ///< without the launch overhead
   std::string limiter;                     ///< "compute", "l1", "l2", "dram"; empty: unknown
   std::optional<double> fraction_of_roof;  ///< bound / time
+  std::string above_roof;                  ///< why it lies above its roof; empty: it does not
   bool launch_bound = false;               ///< most of the time is launch overhead
   std::optional<Prediction> predicted;     ///< with --predict, where the shape is known
 };
@@ -71,9 +74,12 @@ struct Total {
   std::array<std::optional<Bytes>, 3> bytes;
   Seconds tensor_time;  ///< of kernels that use the matrix units
   Census zero_ai;
+  std::int64_t uncounted = 0;  ///< kernels whose FLOPs nobody counted: zero or not
 
   [[nodiscard]] std::optional<FlopsPerByte> intensity(hardware::MemoryLevel level) const;
   [[nodiscard]] std::optional<FlopsPerSecond> rate() const;
+  /// Which kernels have no FLOPs is known of some kernel at least.
+  [[nodiscard]] bool knows_zero_ai() const { return uncounted < kernels; }
 };
 
 struct Phase {
@@ -132,6 +138,12 @@ profile::KernelRecord sum_records(const std::vector<profile::KernelRecord>& reco
 /// "void at::native::vectorized_elementwise_kernel<4, at::native::add_kernel(...)...>(...)" ->
 /// "vectorized_elementwise_kernel<add_kernel>"
 std::string short_kernel_name(std::string_view full);
+
+/// Why a kernel can be faster than its roof allows, as far as the data tell: an algorithm with
+/// fewer operations than are counted (an effective rate), a higher clock, a roof that was measured,
+/// or numbers that do not belong together. Empty for a kernel that is not above its roof.
+std::string above_roof_reason(const Point& point, const Roofs& roofs);
+std::string above_roof_reason(const Prediction& prediction, const Roofs& roofs);
 
 /// Named warnings about the chart: points above their roof, bytes in the wrong order, clocks,
 /// launch-bound populations, precisions without a roof.

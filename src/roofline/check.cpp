@@ -17,26 +17,60 @@ using profile::Warning;
 
 constexpr double kByteTolerance = 0.05;   ///< counters of different passes differ by this much
 constexpr double kClockTolerance = 0.02;  ///< roofs scale with the clock
+constexpr double kRounding = 0.005;       ///< above a roof by less is on it
 constexpr double kManyShort = 0.5;        ///< of the launches, or ...
 constexpr double kMuchShortTime = 0.1;    ///< ... of the time in launches below the limit
 
-void above_roof(const Chart& chart, double tolerance, std::vector<Warning>& warnings) {
-  std::vector<const Point*> above;
-  for (const Point& point : chart.points) {
-    if (point.fraction_of_roof && *point.fraction_of_roof > 1.0 + tolerance)
-      above.push_back(&point);
+/// Of an algorithm that needs fewer multiplications than the direct one; empty for others.
+std::string effective_rate_reason(std::string_view algorithm) {
+  const bool winograd = algorithm.starts_with("winograd");
+  if (!winograd && !algorithm.starts_with("fft")) return {};
+  return fmt::format("effective rate, {} needs fewer multiplications than the FLOPs counted",
+                     winograd ? "Winograd" : "FFT");
+}
+
+/// The first word of where the roof of the limiter is from: "measured", "export", "datasheet".
+std::string roof_source(const Point& point, const Roofs& roofs) {
+  const auto first_word = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+  for (const ComputeRoof& roof : roofs.compute) {
+    if (point.limiter == "compute" && name_of(roof.key) == point.terms.compute_roof) {
+      return first_word(roof.source);
+    }
   }
-  if (above.empty()) return;
-  const Point& worst = **std::max_element(
-      above.begin(), above.end(),
-      [](const auto* a, const auto* b) { return *a->fraction_of_roof < *b->fraction_of_roof; });
-  const std::string roof = worst.limiter == "compute" ? worst.terms.compute_roof : worst.limiter;
-  warnings.push_back(
-      {"above-roof",
-       fmt::format(
-           "{} kernels are more than {:.0f} % above their roof, worst {} at {:.2f} x the {} "
-           "roof: the roof is too low, the clocks differ, or a counter means something else",
-           above.size(), tolerance * 100, worst.short_name, *worst.fraction_of_roof, roof)});
+  for (const MemoryRoof& roof : roofs.memory) {
+    if (roof.level && name_of(*roof.level) == point.limiter) return first_word(roof.source);
+  }
+  return {};
+}
+
+/// One warning per reason, that of the most kernels first.
+void above_roof(const Chart& chart, double tolerance, std::vector<Warning>& warnings) {
+  std::vector<std::pair<std::string, std::vector<const Point*>>> reasons;
+  for (const Point& point : chart.points) {
+    if (!point.fraction_of_roof || !(*point.fraction_of_roof > 1.0 + tolerance)) continue;
+    const auto same = std::find_if(reasons.begin(), reasons.end(), [&](const auto& known) {
+      return known.first == point.above_roof;
+    });
+    if (same == reasons.end()) {
+      reasons.push_back({point.above_roof, {&point}});
+    } else {
+      same->second.push_back(&point);
+    }
+  }
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  for (const auto& [reason, points] : reasons) {
+    const Point& worst = **std::max_element(
+        points.begin(), points.end(),
+        [](const auto* a, const auto* b) { return *a->fraction_of_roof < *b->fraction_of_roof; });
+    const std::string roof = worst.limiter == "compute" ? worst.terms.compute_roof : worst.limiter;
+    warnings.push_back(
+        {"above-roof",
+         fmt::format("{} kernel{} more than {:.0f} % above the roof, worst {} at {:.2f} x the {} "
+                     "roof: {}",
+                     points.size(), points.size() == 1 ? " is" : "s are", tolerance * 100,
+                     worst.short_name, *worst.fraction_of_roof, roof, reason)});
+  }
 }
 
 /// Each level should see at least the traffic of the level below it.
@@ -148,6 +182,48 @@ void without_roof(const Chart& chart, std::vector<Warning>& warnings) {
 }
 
 }  // namespace
+
+std::string above_roof_reason(const Point& point, const Roofs& roofs) {
+  if (!point.fraction_of_roof || !(*point.fraction_of_roof > 1.0 + kRounding)) return {};
+  const bool compute = point.limiter == "compute";
+  if (compute) {
+    const std::string reason = effective_rate_reason(point.record.algorithm);
+    if (!reason.empty()) return reason;
+  }
+  const auto& clock = point.record.clock;
+  // The roofs of the chip scale with the clock, that of DRAM does not.
+  if (point.limiter != "dram" && clock && roofs.clock && *clock > *roofs.clock &&
+      *point.fraction_of_roof <= *clock / *roofs.clock * (1.0 + kByteTolerance)) {
+    return fmt::format("the kernel ran at {:.0f} MHz, the roof holds for {:.0f} MHz",
+                       clock->base() * 1e-6, roofs.clock->base() * 1e-6);
+  }
+  const std::string source = roof_source(point, roofs);
+  if (source == "measured" || source == "published") {
+    return "the roof was measured and is too low, no kernel reached it then";
+  }
+  return compute
+             ? "more operations than the units can do: the counter or the time is of another run"
+             : "more bytes than the level can move: the counter or the time is of another run";
+}
+
+std::string above_roof_reason(const Prediction& prediction, const Roofs& roofs) {
+  constexpr const char* kLowerRoof =
+      "predicted with the rates of the data sheet, the roof that is drawn is lower";
+  if (!(prediction.time > Seconds{})) return {};
+  for (const ComputeRoof& roof : roofs.compute) {
+    if (name_of(roof.key) != prediction.rate) continue;
+    if (prediction.flops / prediction.time > roof.rate * (1.0 + kRounding)) {
+      const std::string reason = effective_rate_reason(prediction.algorithm);
+      return reason.empty() ? kLowerRoof : reason;
+    }
+  }
+  for (const MemoryRoof& roof : roofs.memory) {
+    if (!roof.level) continue;
+    const Bytes bytes = prediction.bytes[static_cast<std::size_t>(*roof.level)];
+    if (bytes / prediction.time > roof.bandwidth * (1.0 + kRounding)) return kLowerRoof;
+  }
+  return {};
+}
 
 std::vector<Warning> check(const Chart& chart, const ChartOptions& options) {
   std::vector<Warning> warnings;

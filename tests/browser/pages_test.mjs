@@ -32,12 +32,13 @@ const run = (...args) => execFileSync(rooftile, args, { cwd: folder, stdio: ['ig
 
 // A profile with many kernels, one of them with a name that tries to leave the page.
 const EVIL = '</script><script>window.broken = true</script><img src=x onerror="window.broken=1">&amp;"quoted"';
+const FORMULA = '=HYPERLINK(1)';
 function profile({ slower = 1, prefix = 'void gemm_' } = {}) {
   const header =
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"';
   const lines = [header];
   for (let i = 0; i < 60; ++i) {
-    const name = i === 0 ? EVIL : i % 10 === 9 ? `void copy_${i}<float>(float*)` : `${prefix}${i}<float>(float*)`;
+    const name = i === 0 ? EVIL : i === 1 ? FORMULA : i % 10 === 9 ? `void copy_${i}<float>(float*)` : `${prefix}${i}<float>(float*)`;
     const flops = i % 10 === 9 ? 0 : 1e6 * (i + 1);
     const values = [
       ['gpu__time_duration.sum', 'nsecond', (1000000 / (i + 1)) * (i % 2 ? slower : 1)],
@@ -151,6 +152,8 @@ async function testRoofline() {
 
   const csv = await save(page, 'CSV');
   assert.equal(csv.content.toString().trim().split('\n').length, 61);
+  assert.match(csv.content.toString(), /^'=HYPERLINK/m, 'a formula is defused');
+  assert.doesNotMatch(csv.content.toString(), /^=|,=/m);
   assert.equal(JSON.parse((await save(page, 'JSON')).content).kernels.length, 60);
   const svg = (await save(page, 'SVG')).content.toString();
   assert.ok(svg.startsWith('<svg') && svg.includes('fp32'), 'SVG with named roofs');
@@ -260,6 +263,17 @@ async function testPredict() {
   await page.close();
 }
 
+async function testEffectiveRate() {
+  run('predict', 'resnet18', '--gpu', 'v100-sxm2-16gb', '--batch', '16', '-o', 'conv.html');
+  const { page, problems } = await open('conv.html');
+  const legend = await page.locator('.legend').allInnerTexts();
+  assert.ok(legend.some((text) => /kernels above the roof: effective rate, Winograd/.test(text)), legend.join());
+  assert.ok((await page.locator('.legend .ring').count()) > 0);
+  await shoot(page, 'effective_rate.png');
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
 async function testMachine() {
   // docs/format/samples.md; the last four columns are derived and not read.
   const lines = [
@@ -283,7 +297,7 @@ async function testMachine() {
 }
 
 try {
-  for (const test of [testRoofline, testNarrow, testCompare, testTablesFit, testLowerBounds, testPredict, testMachine]) {
+  for (const test of [testRoofline, testNarrow, testCompare, testTablesFit, testLowerBounds, testPredict, testEffectiveRate, testMachine]) {
     await test();
     console.log(`ok ${test.name}`);
   }

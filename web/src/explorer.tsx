@@ -14,7 +14,7 @@ import { type Column, Table } from './table';
 import { theme } from './theme';
 import { kernelRows, limiterText, lowerBound } from './tooltip';
 import { type Kernel, LEVELS, type Level, type PageData, type Roofline } from './types';
-import { anyLowerBound, AT_LEAST_NOTE, atLeast, operationsOf, rateUnit } from './words';
+import { aboveRoofNotes, anyLowerBound, AT_LEAST_NOTE, atLeast, operationsOf, rateUnit } from './words';
 
 export interface Filter {
   share: number; // percent of the time that the shown kernels make up, longest first
@@ -83,7 +83,8 @@ function columns(roofline: Roofline): Column<Row>[] {
       show: (r) =>
         r.kernel.fraction_of_roof === null
           ? '-'
-          : atLeast(r.kernel.flops_complete) + percent(r.kernel.fraction_of_roof),
+          : atLeast(r.kernel.flops_complete) + percent(r.kernel.fraction_of_roof) + (r.kernel.above_roof ? '*' : ''),
+      hint: (r) => r.kernel.above_roof ?? '',
     },
   ];
   if (roofline.phases.length > 1) {
@@ -261,6 +262,9 @@ export function Explorer({ data, roofline, view: startView, look, children }: Pr
             onPick={(r) => setPicked(r.index === picked ? null : r.index)}
           />
           {anyLowerBound(roofline) && <p class="muted">{AT_LEAST_NOTE}.</p>}
+          {aboveRoofNotes(roofline).map((note) => (
+            <p class="muted">* {note}.</p>
+          ))}
         </>
       )}
     </>
@@ -306,6 +310,11 @@ function Legend({ view, roofline, levels }: { view: string; roofline: Roofline; 
         </span>
       ))}
       <RunLegend roofline={roofline} />
+      {aboveRoofNotes(roofline).map((note) => (
+        <span>
+          <span class="ring" aria-hidden="true" /> {note}
+        </span>
+      ))}
       <span>area: time{roofline.kernels.some((k) => k.predicted) ? '; dashed outline: predicted' : ''}</span>
     </p>
   );

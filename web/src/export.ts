@@ -22,8 +22,18 @@ export function fileName(title: string): string {
   return plain.slice(0, 60) || 'rooftile';
 }
 
+/** As the program writes it: controls escaped, and an apostrophe before what a spreadsheet would run. */
+function harmless(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  const visible = text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) => {
+    const code = c.codePointAt(0)!.toString(16);
+    return code.length > 2 || c > '\u007f' ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
+  });
+  return /^[=+\-@]./.test(visible) ? `'${visible}` : visible;
+}
+
 function field(value: unknown): string {
-  const text = value === null || value === undefined ? '' : String(value);
+  const text = value === null || value === undefined ? '' : typeof value === 'string' ? harmless(value) : String(value);
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
@@ -35,7 +45,7 @@ export function kernelsCsv(kernels: Kernel[]): string {
   const header = [
     'name', 'short_name', 'phase', 'launches', 'time_ms', 'time_fraction', 'flops',
     ...LEVELS.map((l) => `${l}_bytes`), ...LEVELS.map((l) => `${l}_intensity`),
-    'gflops', 'limiter', 'compute_roof', 'bound_ms', 'fraction_of_roof',
+    'gflops', 'limiter', 'compute_roof', 'bound_ms', 'fraction_of_roof', 'above_roof',
     'predicted_ms', 'predicted_low_ms', 'predicted_high_ms',
   ];
   return csv(
@@ -43,7 +53,7 @@ export function kernelsCsv(kernels: Kernel[]): string {
     kernels.map((k) => [
       k.name, k.short_name, k.phase, k.launches, k.time_ms, k.time_fraction, k.flops,
       ...LEVELS.map((l) => k.bytes[l]), ...LEVELS.map((l) => k.intensity[l]),
-      k.gflops, k.limiter, k.compute_roof, k.bound_ms, k.fraction_of_roof,
+      k.gflops, k.limiter, k.compute_roof, k.bound_ms, k.fraction_of_roof, k.above_roof,
       k.predicted?.time_ms, k.predicted?.low_ms, k.predicted?.high_ms,
     ]),
   );

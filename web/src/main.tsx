@@ -5,13 +5,13 @@
 import { render } from 'preact';
 import { Facts, Header, useLook, Warnings } from './common';
 import { Explorer } from './explorer';
-import { count, percent, si, time } from './format';
+import { count, si, time } from './format';
 import { MachinePage } from './machine_page';
 import { PredictPage } from './predict_page';
 import { Table } from './table';
 import { intensities } from './tooltip';
 import { type Difference, type PageData, type Roofline } from './types';
-import { atLeast, operationsOf } from './words';
+import { atLeast, operationsOf, zeroAi } from './words';
 
 function Formulas({ roofline }: { roofline: Roofline }) {
   if (roofline.formulas.length === 0) return null;
@@ -73,7 +73,7 @@ function RooflinePage({ data }: { data: PageData & { kind: 'roofline' } }) {
     ['work', r.total.flops === null ? '-' : bound + si(r.total.flops, operations)],
     ['rate', r.total.gflops === null ? '-' : bound + si(r.total.gflops * 1e9, `${operations}/s`)],
     ['intensity', intensities(r.total.intensity, r.total.flops_complete)],
-    ['zero-AI', `${count(r.zero_ai.launches)} launches, ${percent(r.zero_ai.time_fraction)} of time`],
+    ['zero-AI', zeroAi(r)],
   ];
   const roofs = machine || r.ceilings.source ? `roofs: ${machine ?? 'machine'} (${r.ceilings.source})` : 'no roofs';
   return (

@@ -228,6 +228,32 @@ function lowerBounds(shown: Shown, level: Level, largest: number): Bound[] {
   });
 }
 
+/** Rings around markers above their roof; the legend says why. */
+function ringSeries(shown: Shown, largest: number): Option {
+  const data: Option[] = [];
+  const ring = (index: number, x: number | null | undefined, y: number | null) => {
+    const kernel = shown.roofline.kernels[index]!;
+    if (!x || !y) return;
+    data.push(item(kernel, index, x, y, markerSize(kernel.time_fraction, largest) + 8, shown.picked));
+  };
+  for (const index of shown.kernels) {
+    const kernel = shown.roofline.kernels[index]!;
+    for (const level of shown.levels) {
+      if (kernel.above_roof) ring(index, kernel.intensity[level], kernel.gflops);
+      if (kernel.predicted?.above_roof) ring(index, kernel.predicted.intensity[level], kernel.predicted.gflops);
+    }
+  }
+  return {
+    type: 'scatter',
+    name: 'above the roof',
+    silent: true,
+    z: 5,
+    symbol: 'circle',
+    itemStyle: { color: 'transparent', borderColor: shown.theme.text, borderWidth: 1.2, borderType: 'dashed' },
+    data,
+  };
+}
+
 function predictedSeries(shown: Shown, level: Level, largest: number): Option {
   const data: Option[] = [];
   for (const index of shown.kernels) {
@@ -290,6 +316,7 @@ export function hierarchicalOption(shown: Shown): Option {
     ...shown.levels.map((level) => levelSeries(shown, level, largest)),
     arrowSeries(shown, shown.levels.flatMap((level) => lowerBounds(shown, level, largest)), 'upRight'),
     ...(predicted ? shown.levels.map((level) => predictedSeries(shown, level, largest)) : []),
+    ringSeries(shown, largest),
   ];
   return option;
 }

@@ -28,6 +28,7 @@ export function kernelRows(kernel: Kernel, roofline: Roofline): Row[] {
     ['of roof', kernel.fraction_of_roof === null ? '-' : `${bound}${percent(kernel.fraction_of_roof)}`],
     ['limiter', limiterText(kernel)],
   ];
+  if (kernel.above_roof) rows.push(['above the roof', kernel.above_roof]);
   if (roofline.phases.length > 1) rows.splice(1, 0, ['phase', kernel.phase]);
   if (kernel.predicted) {
     const p = kernel.predicted;
@@ -35,6 +36,7 @@ export function kernelRows(kernel: Kernel, roofline: Roofline): Row[] {
     const bytes = LEVELS.map((l) => `${levelName(l)} ${p.bytes[l] === null ? '-' : si(p.bytes[l]!, 'B')}`);
     rows.push(['predicted traffic', bytes.join(' · ')]);
     rows.push(['matched', `${p.match} ${p.shape}`]);
+    if (p.above_roof) rows.push(['predicted above the roof', p.above_roof]);
   }
   if (!kernel.flops_complete) rows.push(['note', 'a FLOP counter is missing: a lower bound']);
   return rows;

@@ -20,6 +20,7 @@ export interface Predicted {
   gflops: number;
   limiter: string;
   rate: string;
+  above_roof: string | null;
 }
 
 export interface Kernel {
@@ -38,6 +39,7 @@ export interface Kernel {
   limiter: string | null;
   compute_roof: string | null;
   fraction_of_roof: number | null;
+  above_roof: string | null; // why it is above its roof
   bound_ms: number | null;
   terms: Record<string, number | null>;
   launch_bound: boolean;
@@ -64,7 +66,13 @@ export interface Roofline {
     compute: Record<string, { gflops: number; source: string }>;
   };
   kernels: Kernel[];
-  zero_ai: { kernels: number; launches: number; launch_fraction: number; time_fraction: number };
+  zero_ai: {
+    kernels: number;
+    launches: number;
+    launch_fraction: number;
+    time_fraction: number;
+    uncounted_kernels: number;
+  } | null; // no FLOPs were counted
   total: {
     kernels: number;
     launches: number;

@@ -3,6 +3,7 @@
 // Words about kernels that chart, table and hover share, as report/roofline_words.h of the program:
 // what operations are called, which numbers are lower bounds.
 
+import { count, percent } from './format';
 import type { Kernel, Roofline } from './types';
 
 const isInteger = (precision: string) => /^(int|bool)/.test(precision);
@@ -32,6 +33,27 @@ export const AT_LEAST_NOTE =
 
 export function anyLowerBound(roofline: Roofline): boolean {
   return roofline.kernels.some((k) => !k.flops_complete);
+}
+
+/** How much of the time has no FLOPs, as far as FLOPs were counted. */
+export function zeroAi(roofline: Roofline): string {
+  const census = roofline.zero_ai;
+  if (!census) return 'unknown, FLOPs were not counted';
+  const rest = census.uncounted_kernels > 0 ? `; FLOPs of ${count(census.uncounted_kernels)} more kernels unknown` : '';
+  return `${count(census.launches)} launches, ${percent(census.time_fraction)} of time${rest}`;
+}
+
+/** Why kernels and predictions lie above a roof, one reason each. */
+export function aboveRoofNotes(roofline: Roofline): string[] {
+  const counts = new Map<string, [string, string, number]>();
+  const add = (what: string, why: string | null | undefined) => {
+    if (why) counts.set(what + why, [what, why, (counts.get(what + why)?.[2] ?? 0) + 1]);
+  };
+  for (const k of roofline.kernels) {
+    add('kernel', k.above_roof);
+    add('prediction', k.predicted?.above_roof);
+  }
+  return [...counts.values()].map(([what, why, n]) => `${n} ${what}${n === 1 ? '' : 's'} above the roof: ${why}`);
 }
 
 /** Which of the runs a kernel is of. */

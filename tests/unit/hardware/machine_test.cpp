@@ -117,7 +117,7 @@ TEST(Ceilings, ErrorsSayWhere) {
   EXPECT_THAT(failure("\"kind\":", "\"x\": " + deep + std::string(8, ']') + ", \"kind\":"),
               HasSubstr("nested more than 8 levels deep"));
   EXPECT_THAT(failure("\"kind\":", "\"x\": [[[[[[[]]]]]]], \"kind\":"), HasSubstr("unknown key"));
-  for (const char* value : {"0 GB/s", "-230 GB/s", "230 B/s", "1e300 GB/s", "230e9 GB/s"}) {
+  for (const char* value : {"0 GB/s", "-230 GB/s", "1e300 GB/s"}) {
     EXPECT_THAT(failure("230 GB/s", value), HasSubstr("m.json:/bandwidth/dram: ")) << value;
   }
 }

@@ -124,5 +124,94 @@ TEST(RooflineCsv, ComparisonHasRowsOfDifferences) {
   EXPECT_THAT(plain, Not(HasSubstr("delta_ms")));
 }
 
+/// 10 GFLOP in 0.5 ms are twice the roof.
+roofline::Chart above() {
+  profile::KernelRecord record = kernel("conv\x1b[31m", 0.5, 1e10);
+  record.algorithm = "winograd_nonfused";
+  return with(record);
+}
+
+TEST(AboveTheRoof, IsExplainedInEveryView) {
+  const std::string note = "effective rate, Winograd needs fewer multiplications";
+  const std::string text = roofline_to_text(above(), {.color = false, .width = 120, .top = 20});
+  EXPECT_THAT(text, HasSubstr("200.0%*"));
+  EXPECT_THAT(text, HasSubstr("* 1 kernel above the roof: " + note));
+  // Below the plot, before the table.
+  EXPECT_LT(text.find("FLOP/byte"), text.find("* 1 kernel"));
+  EXPECT_LT(text.find("* 1 kernel"), text.find("of roof"));
+  EXPECT_THAT(roofline_times_to_text(above(), {.color = false, .width = 120, .top = 20}),
+              HasSubstr("* 1 kernel above the roof: " + note));
+  for (const std::string& svg : {roofline_to_svg(above()), roofline_times_to_svg(above())}) {
+    EXPECT_THAT(svg, HasSubstr(">1 kernel above the roof: " + note));
+    EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"2 2\" pointer-events"));  // the ring
+    EXPECT_THAT(svg, HasSubstr("200.0 % of fp32, see the ring"));
+  }
+  EXPECT_THAT(roofline_to_json(above()), HasSubstr("\"above_roof\": \"" + note));
+  EXPECT_THAT(roofline_to_csv(above()), HasSubstr(",\"" + note));
+}
+
+TEST(AboveTheRoof, IsNotMentionedBelow) {
+  const roofline::Chart chart = with(kernel("conv", 5, 1e10));
+  EXPECT_THAT(roofline_to_text(chart, {}), Not(HasSubstr("above the roof")));
+  EXPECT_THAT(roofline_to_svg(chart), Not(HasSubstr("above the roof")));
+  EXPECT_THAT(roofline_to_json(chart), HasSubstr("\"above_roof\": null"));
+}
+
+TEST(ZeroAi, IsNotZeroWhereFlopsAreUnknown) {
+  profile::KernelRecord record = kernel("gemm", 5, 1e10);
+  record.flops.reset();
+  record.flops_by.clear();
+  profile::Run run;
+  run.label = "run";
+  run.kernels = {record};
+  const roofline::Chart none =
+      make_chart({{.run = run, .files = {}}, {.run = run, .files = {}}}, roofs(), {});
+  const std::string text = roofline_to_text(none, {});
+  EXPECT_THAT(text, HasSubstr("zero-AI: unknown, FLOPs were not counted\n"));
+  EXPECT_THAT(text, Not(HasSubstr("0.0%")));
+  EXPECT_THAT(roofline_to_svg(none), HasSubstr("zero-AI: unknown"));
+  EXPECT_THAT(roofline_to_json(none), HasSubstr("\"zero_ai\": null"));
+  // Of two kernels one is unknown, the other has no FLOPs.
+  EXPECT_THAT(census_text(with(record).total),
+              HasSubstr("zero-AI: 1 kernels, 2 launches (50.0% of launches, 16.7% of time); FLOPs "
+                        "of 1 more kernel are unknown"));
+}
+
+TEST(HostileNames, LeaveNoControlInAnyView) {
+  const std::string evil = "\x1b[1mbold\x1b[0m\x1b]0;t\x07\r\nerror: x\xC2\x9B\xE2\x80\xAE\xff=1";
+  profile::Run before, after;
+  before.label = "b" + evil;
+  before.kernels = {kernel(evil, 4, 2e9)};
+  after.label = "a" + evil;
+  after.kernels = {kernel(evil, 1, 2e9)};
+  roofline::ChartOptions compare;
+  compare.compare = true;
+  roofline::Roofs named = roofs();
+  named.machine = evil;
+  roofline::Chart chart = make_chart(
+      {{.run = before, .files = {evil}}, {.run = after, .files = {evil}}}, named, compare);
+  chart.title = evil;
+  chart.warnings.push_back({"name", evil});
+  const TextOptions color{.color = true, .width = 100, .top = 5};
+  const auto escapes = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\x1b');
+  };
+  const std::string text = roofline_to_text(chart, color);
+  roofline::Chart harmless = chart;
+  harmless.title = "title";
+  // Only our own styles hold the byte: as many as with a harmless title.
+  EXPECT_EQ(escapes(text), escapes(roofline_to_text(harmless, color)));
+  EXPECT_EQ(escapes(roofline_to_text(chart, {.color = false, .width = 100, .top = 5})), 0);
+  for (const std::string& view :
+       {roofline_to_text(chart, {}), roofline_times_to_text(chart, {}), roofline_to_json(chart),
+        roofline_to_csv(chart), roofline_to_svg(chart), roofline_times_to_svg(chart)}) {
+    EXPECT_EQ(view.find_first_of("\x1b\x07\r"), std::string::npos);
+    EXPECT_EQ(view.find("\xC2\x9B"), std::string::npos);
+    EXPECT_EQ(view.find("\xE2\x80\xAE"), std::string::npos);
+    EXPECT_EQ(view.find('\xff'), std::string::npos);
+    EXPECT_EQ(view.find("\nerror: x"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace rooftile::report

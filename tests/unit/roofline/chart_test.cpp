@@ -92,6 +92,86 @@ TEST(Chart, ZeroAiIsCountedAndBoundByMemory) {
   EXPECT_DOUBLE_EQ(*copy.fraction_of_roof, 0.9);
 }
 
+TEST(Chart, ZeroAiIsUnknownWhereNobodyCountedFlops) {
+  KernelRecord uncounted = kernel("a", 3.0, 10.0, 0.5);
+  uncounted.flops.reset();
+  uncounted.flops_by.clear();
+  const Chart none = chart_of({uncounted});
+  EXPECT_FALSE(none.total.knows_zero_ai());
+  const Chart some = chart_of({uncounted, kernel("copy", 1.0, 0.0, 0.9)});
+  EXPECT_TRUE(some.total.knows_zero_ai());
+  EXPECT_EQ(some.total.uncounted, 1);
+  EXPECT_EQ(some.total.zero_ai.kernels, 1);
+}
+
+TEST(Chart, PointsAboveARoofSayWhy) {
+  const auto reason = [](const KernelRecord& record, const Roofs& under) {
+    NamedRun run;
+    run.run.kernels = {record};
+    return make_chart({run}, under, {}).points.at(0).above_roof;
+  };
+  // The bound is 1 ms.
+  EXPECT_EQ(reason(kernel("a", 1.0, 10.0, 0.5), roofs()), "");
+  EXPECT_EQ(reason(kernel("a", 0.997, 10.0, 0.5), roofs()), "");  // rounding
+  KernelRecord fast = kernel("a", 0.5, 10.0, 0.5);
+  EXPECT_NE(reason(fast, roofs()).find("was measured and is too low"), std::string::npos);
+  KernelRecord winograd = fast;
+  winograd.algorithm = "winograd_nonfused";
+  EXPECT_NE(reason(winograd, roofs()).find("effective rate, Winograd"), std::string::npos);
+  winograd.algorithm = "fft";
+  EXPECT_NE(reason(winograd, roofs()).find("effective rate, FFT"), std::string::npos);
+  winograd.algorithm = "implicit_gemm";
+  EXPECT_EQ(reason(winograd, roofs()), reason(fast, roofs()));
+  // 1800 / 1500 MHz explain 1.2 x the roof, not 2 x, and nothing about DRAM.
+  KernelRecord clocked = kernel("a", 1 / 1.2, 10.0, 0.5);
+  clocked.clock = 1800_MHz;
+  EXPECT_NE(reason(clocked, roofs()).find("ran at 1800 MHz, the roof holds for 1500 MHz"),
+            std::string::npos);
+  clocked.time = from_ms(0.5);
+  EXPECT_EQ(reason(clocked, roofs()).find("MHz"), std::string::npos);
+  KernelRecord streaming = kernel("a", 0.45, 1.0, 0.5);
+  streaming.clock = 1800_MHz;
+  Roofs sheet = roofs();
+  for (MemoryRoof& roof : sheet.memory) roof.source = "datasheet";
+  EXPECT_NE(reason(streaming, sheet).find("more bytes than the level can move"), std::string::npos);
+}
+
+TEST(Chart, PredictionsAboveARoofSayWhy) {
+  Prediction p{.match = {},
+               .shape = {},
+               .time = from_ms(1.0),
+               .low = {},
+               .high = {},
+               .flops = Flops::from_base(15e9),
+               .bytes = {},
+               .limiter = {},
+               .rate = "fp32"};
+  p.algorithm = "winograd_fused";
+  EXPECT_NE(above_roof_reason(p, roofs()).find("Winograd"), std::string::npos);
+  p.algorithm.clear();
+  EXPECT_NE(above_roof_reason(p, roofs()).find("data sheet"), std::string::npos);
+  p.time = from_ms(2.0);  // 7.5 of 10 TFLOP/s
+  EXPECT_EQ(above_roof_reason(p, roofs()), "");
+  p.bytes[2] = Bytes::from_base(3e9);  // 1.5 of 1 TB/s
+  EXPECT_NE(above_roof_reason(p, roofs()).find("data sheet"), std::string::npos);
+}
+
+TEST(Checks, OneWarningPerReasonAboveTheRoof) {
+  KernelRecord winograd = kernel("w", 0.5, 10.0, 0.5);
+  winograd.algorithm = "winograd_fused";
+  const Chart chart =
+      chart_of({winograd, kernel("a", 0.6, 10.0, 0.5), kernel("b", 0.7, 10.0, 0.5)});
+  std::vector<std::string> found;
+  for (const auto& warning : chart.warnings) {
+    if (warning.name == "above-roof") found.push_back(warning.message);
+  }
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_TRUE(found[0].starts_with("2 kernels are more than 5 % above the roof, worst a at 1.67"))
+      << found[0];
+  EXPECT_TRUE(found[1].starts_with("1 kernel is more than 5 % above the roof, worst w at 2.00 x"))
+      << found[1];
+}
+
 TEST(Chart, TotalIntensityIsARatioOfSums) {
   const Chart chart = chart_of({kernel("a", 1.0, 10.0, 1.0), kernel("b", 1.0, 2.0, 2.0)});
   EXPECT_DOUBLE_EQ(chart.total.intensity(MemoryLevel::Dram)->base(), 4.0);  // 12 / 3
