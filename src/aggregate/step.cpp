@@ -17,7 +17,9 @@ constexpr double kHostSpread = 1.3;
 latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKernel& kernel) {
   latency::Estimate estimate = alone;
   estimate.bound *= std::min(1.0, kernel.memory_factor);
-  estimate.traffic *= kernel.memory_factor;
+  // A strided copy moves the same bytes at a lower rate; other kernels move more.
+  const bool slower = kernel.work.kind == ops::KernelClass::Move && kernel.memory_factor > 1;
+  if (!slower) estimate.traffic *= kernel.memory_factor;
   estimate.breakdown.stretch(kernel.memory_factor);
   if (alone.provenance == latency::Provenance::Bound) {
     estimate.time = estimate.low = estimate.high = estimate.bound;

@@ -38,7 +38,7 @@ TEST(Step, APredictionAddsExcessBytesAndGaps) {
   EXPECT_NEAR(to_us(step.of(latency::Resource::Dram)), 306.0, 1e-9);
 }
 
-TEST(Step, FewerBytesThanTheTextbookAreFewerAtEveryLevel) {
+TEST(Step, BytesAreThoseThatTheKernelMoves) {
   // Otherwise half of the time with all of the bytes would be twice the bandwidth.
   latency::Estimate alone;
   alone.time = alone.low = alone.high = Seconds::from_base(1e-3);
@@ -52,8 +52,11 @@ TEST(Step, FewerBytesThanTheTextbookAreFewerAtEveryLevel) {
   EXPECT_EQ(half.traffic.l1, Bytes::from_base(150));
   EXPECT_EQ(half.traffic.l2, Bytes::from_base(150));
   EXPECT_EQ(half.traffic.dram(), Bytes::from_base(150));
-  kernel.memory_factor = 1.35;  // the same bytes at a lower rate
-  EXPECT_EQ(in_step(alone, kernel).traffic, alone.traffic);
+  kernel.memory_factor = 2;
+  EXPECT_EQ(in_step(alone, kernel).traffic.dram(), Bytes::from_base(600));
+  kernel.memory_factor = 1.35;
+  kernel.work.kind = ops::KernelClass::Move;
+  EXPECT_EQ(in_step(alone, kernel).traffic, alone.traffic) << "the same bytes at a lower rate";
 }
 
 TEST(Step, KernelsThatAreNotLaunchedTakeNoTime) {
