@@ -9,8 +9,10 @@ A case is a folder below tests/golden/ with
     expected_err.txt  its standard error (optional: no file, nothing is compared)
     exit_code         its exit code (optional: 0)
     stdin.txt         its standard input (optional: empty)
+    hashes            keep the SHA-256 of its inputs, which must lie in the folder (optional)
 
-and is run inside that folder, so that input files of the case can lie beside `cmd`.
+and is run inside that folder, so that input files of the case can lie beside `cmd`. Version, commit
+and hashes change with every commit or edited data file: they are masked in what is compared.
 
 usage: tools/update_golden.py [--rooftile PROGRAM] [CASE...]          rewrite (review the diff!)
        tools/update_golden.py --check [--rooftile PROGRAM] [CASE...]  compare; exit 1 on a difference
@@ -21,6 +23,7 @@ import argparse
 import difflib
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -28,6 +31,15 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / 'tests/golden'
 TIMEOUT_SECONDS = 120
+PROGRAM_MASKS = [
+    (rb'("version": )"\d+\.\d+\.\d+"', rb'\1"<version>"'),
+    (rb'("commit": )(?:"[0-9a-f]{40}(?:-dirty)?"|null)', rb'\1"<commit>"'),
+    (rb'(?m)^(from: rooftile) \d+\.\d+\.\d+(?: [0-9a-f]{12}(?:-dirty)?)?', rb'\1 <version>'),
+]
+HASH_MASKS = [
+    (rb'("sha256": )"[0-9a-f]{64}"', rb'\1"<sha256>"'),
+    (rb'(?m)\b(embedded|overlay|file|files):[0-9a-f]{12}(?=,|$)', rb'\1:<sha256>'),
+]
 
 
 def run(program, case):
@@ -40,7 +52,13 @@ def run(program, case):
     done = subprocess.run([program, *arguments], cwd=case, env=environment, check=False,
                           input=stdin.read_bytes() if stdin.exists() else b'',
                           capture_output=True, timeout=TIMEOUT_SECONDS)
-    return done.stdout, done.stderr, done.returncode
+    return masked(done.stdout, case), done.stderr, done.returncode
+
+
+def masked(text, case):
+    for pattern, mask in PROGRAM_MASKS + ([] if (case / 'hashes').exists() else HASH_MASKS):
+        text = re.sub(pattern, mask, text)
+    return text
 
 
 def difference(path, wanted, got):

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "rooftile/provenance.h"
 #include "rooftile/request.h"
 
 namespace rooftile {
@@ -91,6 +92,7 @@ struct Report {
   std::optional<ParallelReport> parallel;       ///< more than one GPU or micro-batch
   MemoryReport memory;                          ///< of the fullest GPU
   std::vector<OperatorReport> operators;        ///< in the order of execution
+  ProvenanceReport provenance;
   std::vector<std::string> warnings;
 };
 

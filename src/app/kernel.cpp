@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "aggregate/step.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
@@ -83,8 +84,8 @@ Result<ops::KernelList> works_of(const ops::AnyOp& op, const std::string& pass, 
 
 }  // namespace
 
-Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const KernelRequest& request,
-                                                 const Catalog& catalog) {
+Result<report::KernelsReport> kernel(const ops::AnyOp& op, const KernelRequest& request,
+                                     const Catalog& catalog) {
   auto dtype = parse_dtype(request.dtype);
   if (!dtype) return usage_error(dtype.error().message, dtype.error().hint);
   ROOFTILE_CHECK(ops::check(op));
@@ -101,7 +102,8 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
     }
   }
   const bool backward = request.pass != "forward";
-  std::vector<report::KernelReport> reports;
+  report::KernelsReport report;
+  report.warnings = hardware::warnings_of(machine);
   for (const ops::KernelWork& work : works) {
     ROOFTILE_TRY(auto job, latency::bind(work, machine));
     job.setting = latency::Setting::Isolated;
@@ -109,14 +111,17 @@ Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const Ker
         .name = work.op,
         .phase = backward ? graph::Phase::Backward : graph::Phase::Forward,
         .work = work};
-    reports.push_back(explain(lowered, job, predictor->estimate(job, machine), machine));
+    auto one = explain(lowered, job, predictor->estimate(job, machine), machine);
     job.setting = latency::Setting::InStream;
-    reports.back().in_stream_ms = to_ms(predictor->estimate(job, machine).time);
-    reports.back().gpu_name = machine.gpu.name;
-    reports.back().predictor = predictor->name();
-    reports.back().warnings = hardware::warnings_of(machine);
+    one.in_stream_ms = to_ms(predictor->estimate(job, machine).time);
+    one.gpu_name = machine.gpu.name;
+    one.predictor = predictor->name();
+    report.kernels.push_back(std::move(one));
   }
-  return reports;
+  std::vector<Input> inputs = inputs_of(machine);
+  inputs.push_back(predictor->input());
+  set_provenance(inputs, report);
+  return report;
 }
 
 }  // namespace rooftile::app

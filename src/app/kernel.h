@@ -22,7 +22,7 @@ struct KernelRequest {
 };
 
 /// An operator can be several kernels (a backward pass often is); each gets its report.
-Result<std::vector<report::KernelReport>> kernel(const ops::AnyOp& op, const KernelRequest& request,
-                                                 const Catalog& catalog);
+Result<report::KernelsReport> kernel(const ops::AnyOp& op, const KernelRequest& request,
+                                     const Catalog& catalog);
 
 }  // namespace rooftile::app

@@ -12,6 +12,7 @@
 #include "app/predict.h"
 #include "core/csv.h"
 #include "core/error_statistics.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "fit/plausible.h"
 #include "hardware/load.h"
@@ -235,6 +236,8 @@ Status predict_row(const Catalog& catalog, const LabelPredictors& predictors, La
                    LabelEvaluation& evaluation) {
   LabelCase& one = row.known;
   ROOFTILE_TRY(const Report report, predict_with(row.request, catalog, *predictors.main));
+  std::vector<Input>& inputs = evaluation.provenance.inputs;
+  add_inputs(report.provenance.inputs, inputs);
   evaluation.predictor = report.predictor;
   keep_warnings(report, one.model, evaluation);
   one.predicted_ms = report.latency.total_ms;
@@ -246,6 +249,7 @@ Status predict_row(const Catalog& catalog, const LabelPredictors& predictors, La
     if (baseline == nullptr) continue;
     ROOFTILE_TRY(const Report beside, predict_with(row.request, catalog, *baseline));
     *ms = beside.latency.total_ms;
+    add_inputs(beside.provenance.inputs, inputs);
   }
   return {};
 }
@@ -312,6 +316,7 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
   }
   evaluation.fusion = fusion_gains(evaluation.cases);
   evaluation.summary = summaries(evaluation.cases);
+  set_provenance(std::vector<Input>(evaluation.provenance.inputs), evaluation);
   return evaluation;
 }
 

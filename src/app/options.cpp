@@ -163,12 +163,14 @@ Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::C
   ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
   if (!conv) {
     ROOFTILE_TRY(graph::Graph graph, import_step(step, options, catalog));
-    std::vector<std::string> notes = graph.notes;
+    StepKernels launched{.kernels = {}, .notes = graph.notes, .model = graph.input};
     if (options.fuse) graph = graph::fuse(graph);
-    return StepKernels{.kernels = graph::lower(graph, options.lower), .notes = std::move(notes)};
+    launched.kernels = graph::lower(graph, options.lower);
+    return launched;
   }
   ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));
-  return StepKernels{.kernels = {{.name = "conv", .work = std::move(work)}}, .notes = {}};
+  return StepKernels{
+      .kernels = {{.name = "conv", .work = std::move(work)}}, .notes = {}, .model = {}};
 }
 
 }  // namespace rooftile::app

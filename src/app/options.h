@@ -32,6 +32,7 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
 struct StepKernels {
   std::vector<graph::LoweredKernel> kernels;
   std::vector<std::string> notes;  ///< of the graph
+  Input model;                     ///< empty for one layer
 };
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
                                  const Catalog& catalog);

@@ -9,6 +9,7 @@
 #include "aggregate/parallel.h"
 #include "aggregate/step.h"
 #include "app/options.h"
+#include "core/provenance.h"
 #include "graph/fuse.h"
 #include "graph/lower.h"
 #include "graph/stages.h"
@@ -116,6 +117,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
 
   Request resolved = request;
   resolved.predictor = predictor.name();
+  resolved.catalog = catalog.overlays();
   if (model.sequence > 0) resolved.sequence = model.sequence;
   if (model.step == graph::Step::Decode) resolved.context = model.context;
   Report report =
@@ -128,12 +130,18 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   if (!parallelism.single()) {
     report.parallel = report::make_parallel(parallelism, links, system ? system->name : "", step);
   }
+  std::vector<Input> inputs = inputs_of(machine);
+  inputs.insert(inputs.end(), {model.input, predictor.input()});
+  if (system) inputs.push_back(system->input);
+  set_provenance(inputs, report);
   return report;
 }
 
 Result<Report> predict(const Request& request, const Catalog& catalog) {
   ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.predictor, catalog));
-  return predict_with(request, catalog, *predictor);
+  ROOFTILE_TRY(Report report, predict_with(request, catalog, *predictor));
+  if (!request.predictor.empty()) report.request.predictor = request.predictor;  // maybe a folder
+  return report;
 }
 
 Result<EstimatedKernels> estimate_kernels(const Request& request,
@@ -142,7 +150,9 @@ Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const latency::Predictor& predictor) {
   ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, catalog));
   ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor));
-  return EstimatedKernels{.operators = std::move(operators), .notes = std::move(step.notes)};
+  return EstimatedKernels{.operators = std::move(operators),
+                          .notes = std::move(step.notes),
+                          .model = std::move(step.model)};
 }
 
 Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,

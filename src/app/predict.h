@@ -29,6 +29,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
 struct EstimatedKernels {
   std::vector<aggregate::OperatorEstimate> operators;
   std::vector<std::string> notes;  ///< on the model
+  Input model;
 };
 Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const std::optional<ops::ConvShape>& conv,

@@ -50,6 +50,7 @@ Result<roofline::Chart> predicted_chart(const Report& report, const Catalog& cat
     }
   }
   chart.title = report.model_name + " on " + report.gpu_name;
+  chart.provenance = report.provenance;
   return chart;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/roofline_predict.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
@@ -253,7 +254,7 @@ Status check_roofs(const roofline::Roofs& roofs, const std::string& file,
 /// the GPU that was asked for or that the exports name.
 Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog,
                                       const std::optional<hardware::Machine>& known,
-                                      Warnings& warnings) {
+                                      Warnings& warnings, std::vector<Input>& inputs) {
   auto ceilings = hardware::load_ceilings(*request.machine);
   if (!ceilings) {
     const auto profile = profile::import_file(*request.machine);
@@ -262,18 +263,22 @@ Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Cata
     }
     const roofline::Roofs roofs = roofline::roofs_of(profile->roofs, profile->sweep);
     ROOFTILE_CHECK(check_roofs(roofs, *request.machine, known, warnings));
+    ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(*request.machine));
+    inputs.push_back(make_input("machine", profile->device.name, file));
     return roofs;
   }
   // A processor is in no catalogue, and neither is every GPU: their ceilings stand alone.
   if (!known && !ceilings->gpu) {
     ROOFTILE_CHECK(hardware::check_plausible(*ceilings));
     add_named(hardware::warnings_of(*ceilings), warnings);
+    inputs.push_back(ceilings->input);
     return roofline::roofs_of(*ceilings);
   }
   const std::string gpu = !request.gpu.empty() ? request.gpu : known ? known->gpu.id : "";
   ROOFTILE_TRY(const hardware::Machine machine,
                hardware::load_machine(catalog, gpu, request.machine));
   add_named(hardware::warnings_of(machine), warnings);
+  add_inputs(inputs_of(machine), inputs);
   return roofline::roofs_of(machine);
 }
 
@@ -293,11 +298,12 @@ std::optional<Hertz> mean_clock(const std::vector<roofline::NamedRun>& runs) {
 Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catalog& catalog,
                                      const std::vector<roofline::NamedRun>& runs,
                                      const std::optional<hardware::Machine>& machine,
-                                     const RawProfile& described, Warnings& warnings) {
+                                     const RawProfile& described, Warnings& warnings,
+                                     std::vector<Input>& inputs) {
   roofline::Roofs roofs;
   if (machine) add_named(hardware::warnings_of(*machine), warnings);
   if (request.machine) {
-    ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine, warnings));
+    ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine, warnings, inputs));
   }
   const roofline::Roofs beside = roofline::roofs_of(described.roofs, described.sweep);
   if (!described.files.empty()) {
@@ -398,8 +404,10 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
     runs.push_back({.run = std::move(run), .files = named.profile.files});
   }
   Warnings warnings;
+  std::vector<Input> inputs;
+  if (machine) inputs = inputs_of(*machine);
   ROOFTILE_TRY(const roofline::Roofs roofs,
-               choose_roofs(request, catalog, runs, machine, described, warnings));
+               choose_roofs(request, catalog, runs, machine, described, warnings, inputs));
   roofline::ChartOptions options;
   options.group_by_phase = request.group_by_phase;
   options.compare = request.compare;
@@ -417,7 +425,13 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
   chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());
   for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
   if (request.predict) {
-    ROOFTILE_CHECK(predict_kernels({.machine = machine, .step = request.step}, catalog, chart));
+    ROOFTILE_TRY(const auto used,
+                 predict_kernels({.machine = machine, .step = request.step}, catalog, chart));
+    add_inputs(used, inputs);
+  }
+  chart.provenance = make_provenance(inputs);
+  for (std::string& note : replacement_notes(chart.provenance)) {
+    chart.warnings.push_back({"overlay", std::move(note)});
   }
   chart.title = title + (device.empty() ? "" : " on " + device);
   return chart;

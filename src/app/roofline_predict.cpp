@@ -236,13 +236,13 @@ std::optional<ops::GemmShape> gemm_shape_of(const KernelRecord& record) {
       .batch = shape.batch, .m = shape.m, .n = shape.n, .k = static_cast<std::int64_t>(k)};
 }
 
-Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
-                       roofline::Chart& chart) {
+Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Catalog& catalog,
+                                           roofline::Chart& chart) {
   if (!request.machine) {
     chart.warnings.push_back({"predict-no-gpu",
                               "nothing is predicted: the exports do not name a GPU of the "
                               "catalogue; state it with --gpu"});
-    return {};
+    return std::vector<Input>{};
   }
   const hardware::Machine& machine = *request.machine;
   ROOFTILE_TRY(const auto predictor, latency::make_predictor({}, catalog));
@@ -276,7 +276,7 @@ Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
                      chart.points.size(), share * 100, reasons(lacks),
                      modelled ? "" : "; --model names the model that was profiled")});
   }
-  return {};
+  return std::vector<Input>{predictor->input(), step.model};
 }
 
 }  // namespace rooftile::app

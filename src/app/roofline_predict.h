@@ -13,6 +13,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/catalog.h"
 #include "core/result.h"
@@ -29,9 +30,10 @@ struct PredictKernels {
   Request step;                              ///< `model` empty: by name only
 };
 
-/// Fills Point::predicted; adds the warnings `predict-no-gpu` and `predict-no-shapes`.
-Status predict_kernels(const PredictKernels& request, const Catalog& catalog,
-                       roofline::Chart& chart);
+/// Fills Point::predicted; adds the warnings `predict-no-gpu` and `predict-no-shapes`. Gives the
+/// files of the predictor and the model.
+Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Catalog& catalog,
+                                           roofline::Chart& chart);
 
 /// The product that a trace, or a kernel's name, grid and FLOPs speak of, for launches that are
 /// alike.

@@ -10,6 +10,7 @@
 #include "aggregate/scaling.h"
 #include "app/options.h"
 #include "app/scale_limits.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
@@ -237,8 +238,11 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   report.gpu_name = machine.gpu.name;
   report.warnings = hardware::warnings_of(machine);
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
+  std::vector<Input> inputs = inputs_of(machine);
+  inputs.push_back(predictor->input());
   for (const Request& step : steps) {
     ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, catalog));
+    inputs.push_back(launched.model);
     ROOFTILE_TRY(const ScalingStudy study,
                  ScalingStudy::make(launched.kernels, machine, *predictor));
     ROOFTILE_CHECK(check_variant(study, choices.factors));
@@ -262,6 +266,7 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
           "{}: no {} bandwidth is known, so its factor has no effect", machine.gpu.name, level));
     }
   }
+  set_provenance(inputs, report);
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "aggregate/step.h"
 #include "app/predict.h"
 #include "app/traffic_notes.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "graph/lower.h"
 #include "hardware/machine.h"
@@ -418,6 +419,10 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
     report.layers.push_back(std::move(layer));
   }
   add_notes(operators, study, report);
+  std::vector<Input> inputs = inputs_of(machine);
+  inputs.push_back(estimated.model);
+  inputs.push_back(predictor->input());
+  set_provenance(inputs, report);
   const aggregate::StepEstimate step = aggregate::step_time(std::move(operators));
   report.total_ms = to_ms(step.total);
   report.host_ms = to_ms(step.parts.host);

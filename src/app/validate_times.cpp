@@ -11,6 +11,7 @@
 
 #include "app/conv_campaigns.h"
 #include "app/conv_refit.h"
+#include "core/provenance.h"
 
 namespace rooftile::app {
 
@@ -370,6 +371,11 @@ Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& 
   auto warning = deepbench ? time_warning(csv.name(), data.deepbench)
                            : time_warning(csv.name(), data.neusight);
   if (warning) table.notes.push_back("warning: " + *warning);
+  std::vector<Input> inputs;
+  for (const auto* campaign : {&data.deepbench.gpus, &data.neusight.gpus}) {
+    for (const CampaignGpu& gpu : *campaign) add_inputs(inputs_of(gpu.machine), inputs);
+  }
+  table.provenance = make_provenance(inputs);
   return table;
 }
 

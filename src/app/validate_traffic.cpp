@@ -9,6 +9,7 @@
 
 #include "app/validate_times.h"
 #include "core/csv.h"
+#include "core/provenance.h"
 #include "ops/any_op.h"
 #include "traffic/closed.h"
 #include "traffic/paper.h"
@@ -116,6 +117,7 @@ Result<report::ValidationTable> validate_random(const ValidateRequest& request,
     }
   }
   report::ValidationTable table;
+  table.provenance = make_provenance({});
   table.title = fmt::format(
       "{} random layers, seed {}: error against the simulator, % ({} layers are so small that "
       "exact simulates them as well)",
@@ -219,6 +221,7 @@ Result<report::ValidationTable> validate_reference(CsvReader& csv, const CsvHead
     errors[2].add({p.l1, p.l2, p.dram_read}, row.truth);
   }
   report::ValidationTable table;
+  table.provenance = make_provenance({});
   table.title = "Reference layers: error against the table's simulation, %";
   table.columns = kColumns;
   constexpr std::array<const char*, 3> kModels{"exact", "closed", "paper"};

@@ -16,6 +16,7 @@
 #include "hardware/load.h"
 #include "report/machine_curves.h"
 #include "report/page.h"
+#include "report/provenance_view.h"
 #include "rooftile/version.h"
 
 namespace rooftile::cli {
@@ -177,6 +178,13 @@ Result<characterize::CharacterizeOptions> sweep_options(const CharacterizeArgume
   return options;
 }
 
+/// What the machine file calls its maker: "rooftile 0.1.0, commit 3f0c..".
+std::string tool_name() {
+  std::string name = fmt::format("rooftile {}", version());
+  if (const auto known = commit()) name += fmt::format(", commit {}", *known);
+  return name;
+}
+
 /// `session` is null when this process is alone.
 Status measure(const Context& context, CharacterizeArguments a,
                characterize::mpi::Session* session) {
@@ -205,10 +213,11 @@ Status measure(const Context& context, CharacterizeArguments a,
     ROOFTILE_TRY(result.own, combine(texts, result, options));
   }
   for (const std::string& w : result.own.warnings) warn(w);
-  hardware::Ceilings ceilings =
-      characterize::to_ceilings(result.own, fmt::format("rooftile {}", version()));
+  hardware::Ceilings ceilings = characterize::to_ceilings(result.own, tool_name());
   attach_gpu(context, ceilings);
-  return write_result(a, ceilings, characterize::to_text(result.own), result.own.samples);
+  const std::string text = characterize::to_text(result.own) + "\n" +
+                           report::provenance_to_text(make_provenance({}), false);
+  return write_result(a, ceilings, text, result.own.samples);
 }
 
 /// The files that a run writes have one format each, whatever --format says about stdout.

@@ -8,6 +8,7 @@
 
 #include "app/labels.h"
 #include "cli/commands.h"
+#include "core/provenance.h"
 #include "fit/evaluate.h"
 #include "fit/fit.h"
 #include "fit/plausible.h"
@@ -98,12 +99,15 @@ Status run_evaluate_tiles(const EvaluateTiles& command, const Context& context) 
     return bad_input(command.files.front(),
                      "no matrix products of two GPUs whose kernel names state a tile",
                      "give files with a column \"kernel\" and more than one GPU of a vendor");
+  const ProvenanceReport provenance = make_provenance(fits.inputs);
+  std::vector<std::string> warnings = fit::warnings_of(dataset);
+  for (std::string& note : replacement_notes(provenance)) warnings.push_back(std::move(note));
   const std::string& format = command.output.format;
   return emit_bare(command.output,
-                   format == "json"       ? report::tiles_to_json(report)
+                   format == "json"       ? report::tiles_to_json(report, provenance)
                    : format == "markdown" ? report::tiles_to_markdown(report)
-                                          : report::tiles_to_text(report),
-                   fit::warnings_of(dataset));
+                                          : report::tiles_to_text(report, provenance),
+                   warnings);
 }
 
 struct EvaluateLabels {

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "core/file.h"
+#include "core/provenance.h"
 #include "fit/evaluate.h"
 #include "fit/fit.h"
 #include "fit/fit_neusight.h"
@@ -73,7 +74,8 @@ Result<fit::Evaluation> write_default(const FitCommand& command, const fit::Data
                                               .notes = notes_of(command),
                                               .ranges = weights.ranges,
                                               .seed = command.options.seed,
-                                              .command = quoted_command(command)},
+                                              .command = quoted_command(command),
+                                              .provenance = make_provenance(fits.inputs)},
                                              left_out)));
   return left_out;
 }
@@ -92,7 +94,8 @@ Result<fit::Evaluation> write_neusight(const FitCommand& command, const fit::Dat
                                               .notes = notes,
                                               .ranges = fit::inspect(dataset).ranges,
                                               .seed = command.options.seed,
-                                              .command = quoted_command(command)},
+                                              .command = quoted_command(command),
+                                              .provenance = make_provenance(inputs_of(dataset))},
                                              left_out)));
   return left_out;
 }
@@ -111,6 +114,7 @@ Status run_fit(FitCommand command, const Context& context) {
   for (const std::string& warning : fit::warnings_of(dataset)) {
     fmt::print(stderr, "warning: {}\n", warning);
   }
+  for (const std::string& note : replacement_notes(make_provenance(inputs_of(dataset)))) warn(note);
   command.options.leave_one_out = dataset.machines.size() > 1;
   std::error_code failed;
   std::filesystem::create_directories(command.out, failed);

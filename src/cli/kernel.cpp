@@ -25,16 +25,15 @@ struct KernelOptions {
 
 Status run_kernel(const ops::AnyOp& op, const KernelOptions& options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto kernels, app::kernel(op, options.request, catalog));
-  if (options.output.format == "json")
-    return emit(options.output, report::kernels_to_json(kernels));
+  ROOFTILE_TRY(const auto report, app::kernel(op, options.request, catalog));
+  if (options.output.format == "json") return emit(options.output, report::kernels_to_json(report));
   if (options.output.format == "csv") {
-    return emit_bare(options.output, report::kernels_to_csv(kernels), report::warnings_of(kernels));
+    return emit_bare(options.output, report::kernels_to_csv(report), report.warnings);
   }
   const Terminal screen = terminal();
-  return emit(options.output, report::kernels_to_text(
-                                  kernels, {.color = screen.color && options.output.file.empty(),
-                                            .width = screen.width}));
+  return emit(options.output,
+              report::kernels_to_text(report, {.color = screen.color && options.output.file.empty(),
+                                               .width = screen.width}));
 }
 
 using Options = std::shared_ptr<KernelOptions>;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rooftile predict MODEL --gpu GPU: one step of a model on one GPU.
+// rooftile predict --replay REPORT.json: the same once more, compared with the report.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "app/predict.h"
 #include "app/predicted_chart.h"
+#include "app/replay.h"
 #include "cli/commands.h"
 #include "cli/request_options.h"
 #include "report/page.h"
@@ -18,9 +22,51 @@ struct PredictOptions {
   Request request;
   Output output;
   int top = 15;
+  std::string replay;
 };
 
+/// The report says what to predict: anything else on the command line would contradict it.
+Status check_replay_alone(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--replay" || name == "--format" || name == "--output") {
+      continue;
+    }
+    return usage_error(fmt::format("--replay takes everything from the report, {} too", name),
+                       fmt::format("remove {}", name));
+  }
+  return {};
+}
+
+Status run_replay(const CLI::App& command, const PredictOptions& options, const Context& context) {
+  ROOFTILE_CHECK(check_replay_alone(command));
+  const Output& output = options.output;
+  const std::string& format = output.format;
+  if (format != "text" && format != "json") {
+    return usage_error(fmt::format("--replay has no {}", format),
+                       "--format is one of text, json here");
+  }
+  ROOFTILE_TRY(const app::RecordedReport recorded, app::load_report(options.replay));
+  ROOFTILE_TRY(const Catalog catalog, app::replay_catalog(recorded, context.catalog_folders));
+  ROOFTILE_TRY(const report::ReplayReport result, app::replay(recorded, catalog));
+  const Terminal screen = terminal();
+  ROOFTILE_CHECK(emit(output, format == "json"
+                                  ? report::replay_to_json(result)
+                                  : report::replay_to_text(result, screen.width,
+                                                           screen.color && output.file.empty())));
+  if (result.reproduced()) return {};
+  return bad_input(options.replay,
+                   fmt::format("the prediction is not reproduced: {} ms then, {} ms now",
+                               result.then_ms, result.now_ms));
+}
+
 Status run_predict(const PredictOptions& options, const Context& context) {
+  if (options.request.model.empty()) {
+    return usage_error("model is required", "see rooftile predict --help");
+  }
+  if (options.request.gpu.empty()) {
+    return usage_error("--gpu is required", "rooftile gpus lists the names");
+  }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const Report report, app::predict(options.request, catalog));
   const Output& output = options.output;
@@ -45,8 +91,10 @@ void add_predict(CLI::App& app, Context& context) {
   auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand("predict", "time and memory of one step on one GPU");
   add_request_options(*command, options->request);
-  command->add_option("--gpu", options->request.gpu, "catalogue name (rooftile gpus) or JSON file")
-      ->required();
+  command->get_option("model")->required(false);  // --replay has its own
+  command->add_option("--gpu", options->request.gpu, "catalogue name (rooftile gpus) or JSON file");
+  command->add_option("--replay", options->replay,
+                      "predict what this JSON report predicted, and compare; no other options");
   command->add_option("--top", options->top, "operators in the text table")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -58,9 +106,13 @@ void add_predict(CLI::App& app, Context& context) {
       "  rooftile predict ./config.json --gpu ./my_gpu.json --format json | jq .latency\n"
       "  rooftile predict gpt2-large --gpu h100-sxm -o step.html\n"
       "  rooftile predict resnet50 --gpu v100-sxm2-16gb --batch 64 --format trace -o "
-      "step.trace.json\n");
-  command->callback([options, &context] {
-    run_command(context, options->output, [&] { return run_predict(*options, context); });
+      "step.trace.json\n"
+      "  rooftile predict --replay report.json\n");
+  command->callback([command, options, &context] {
+    run_command(context, options->output, [&] {
+      return options->replay.empty() ? run_predict(*options, context)
+                                     : run_replay(*command, *options, context);
+    });
   });
 }
 

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 Catalog Catalog::embedded() {
   Catalog catalog;
   for (const EmbeddedFile& file : embedded_files()) {
-    catalog.entries_.emplace(file.name, Entry{.path = {}, .embedded = file.content, .owned = {}});
+    catalog.insert(std::string(file.name),
+                   {.path = {}, .embedded = file.content, .owned = {}, .replaces = {}, .layer = 0});
   }
   return catalog;
 }
@@ -42,24 +43,38 @@ Status Catalog::overlay(const std::string& folder) {
                      "ROOFTILE_CATALOG and --catalog name folders with gpus/, models/, ...");
   }
   std::size_t count = 0;
-  ++overlays_;
+  overlays_.push_back(folder);
   fs::recursive_directory_iterator it(folder, failure);
   for (; !failure && it != fs::recursive_directory_iterator(); it.increment(failure)) {
     if (!it->is_regular_file(failure)) continue;
     if (++count > kMostFiles)
       return bad_input(folder, fmt::format("holds more than {} files", kMostFiles));
     const std::string name = fs::relative(it->path(), folder, failure).generic_string();
-    entries_.insert_or_assign(
-        name, Entry{.path = it->path().string(), .embedded = {}, .owned = {}, .layer = overlays_});
+    insert(name, {.path = it->path().string(),
+                  .embedded = {},
+                  .owned = {},
+                  .replaces = {},
+                  .layer = top_layer()});
   }
   if (failure) return bad_input(folder, fmt::format("cannot be read: {}", failure.message()));
   return {};
 }
 
 void Catalog::add(std::string relative_name, std::string content) {
-  entries_.insert_or_assign(
-      std::move(relative_name),
-      Entry{.path = {}, .embedded = {}, .owned = std::move(content), .layer = overlays_});
+  insert(std::move(relative_name), {.path = {},
+                                    .embedded = {},
+                                    .owned = std::move(content),
+                                    .replaces = {},
+                                    .layer = top_layer()});
+}
+
+void Catalog::insert(std::string relative_name, Entry entry) {
+  const auto before = entries_.find(relative_name);
+  if (before != entries_.end() && before->second.layer < entry.layer) {
+    const bool itself = !entry.path.empty() && before->second.path == entry.path;  // named twice
+    entry.replaces = itself ? before->second.replaces : name_of(relative_name);
+  }
+  entries_.insert_or_assign(std::move(relative_name), std::move(entry));
 }
 
 std::vector<std::string> Catalog::list(std::string_view prefix) const {
@@ -80,17 +95,34 @@ int Catalog::layer(std::string_view relative_name) const {
   return it == entries_.end() ? 0 : it->second.layer;
 }
 
+std::string Catalog::name_of(std::string_view relative_name) const {
+  const auto it = entries_.find(relative_name);
+  if (it == entries_.end() || it->second.path.empty()) {
+    return fmt::format("catalog:{}", relative_name);
+  }
+  return it->second.path;
+}
+
 Result<Catalog::File> Catalog::read(std::string_view relative_name) const {
   const auto it = entries_.find(relative_name);
-  if (it == entries_.end())
-    return bad_input(fmt::format("catalog:{}", relative_name), "no such file");
+  if (it == entries_.end()) return bad_input(name_of(relative_name), "no such file");
   const Entry& entry = it->second;
+  File file{.name = name_of(relative_name),
+            .content = {},
+            .replaces = entry.replaces,
+            .origin = entry.layer == 0 ? Origin::Embedded : Origin::Overlay};
   if (entry.path.empty()) {
-    return File{.name = fmt::format("catalog:{}", relative_name),
-                .content = entry.owned.empty() ? std::string(entry.embedded) : entry.owned};
+    file.content = entry.owned.empty() ? std::string(entry.embedded) : entry.owned;
+  } else {
+    ROOFTILE_TRY(file.content, read_file(entry.path));
   }
-  ROOFTILE_TRY(std::string content, read_file(entry.path));
-  return File{.name = entry.path, .content = std::move(content)};
+  return file;
+}
+
+Result<Catalog::File> Catalog::read_path(const std::string& path, std::size_t max_bytes) {
+  File file{.name = path, .content = {}, .replaces = {}, .origin = Origin::File};
+  ROOFTILE_TRY(file.content, read_file(path, max_bytes));
+  return file;
 }
 
 }  // namespace rooftile

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/csv.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/load.h"
 #include "latency/predictor.h"
@@ -343,6 +344,14 @@ Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& da
     ROOFTILE_CHECK(append_row(source, *layout, file_gpu, catalog, dataset));
   }
   return {};
+}
+
+std::vector<Input> inputs_of(const Dataset& dataset) {
+  std::vector<Input> inputs;
+  for (const hardware::Machine& machine : dataset.machines) {
+    add_inputs(inputs_of(machine), inputs);
+  }
+  return inputs;
 }
 
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog) {

@@ -60,6 +60,9 @@ Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog&
 /// the campaigns if no row is left.
 Status keep_campaign(std::string_view campaign, Dataset& dataset);
 
+/// The files of the GPUs.
+std::vector<Input> inputs_of(const Dataset& dataset);
+
 /// The tile in a kernel name: "ampere_sgemm_128x64_nn", "Cijk_.._MT128x64x16_..".
 std::optional<latency::learned::GemmTile> tile_in_name(std::string_view kernel);
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/provenance.h"
 #include "fit/plausible.h"
 #include "fit/selection.h"
 #include "latency/learned/classes.h"
@@ -165,10 +166,15 @@ Evaluation evaluate(const Dataset& dataset, const latency::Predictor& predictor,
                     const Baselines& baselines) {
   Evaluation evaluation;
   evaluation.predictor = predictor.name();
+  std::vector<Input> inputs = inputs_of(dataset);
+  for (const auto* one : {&predictor, baselines.trivial, baselines.neusight}) {
+    if (one != nullptr) inputs.push_back(one->input());
+  }
   for (std::size_t i = 0; i < dataset.samples.size(); ++i)
     evaluation.cases.push_back(
         predict_row(dataset, i, {.main = predictor, .baselines = baselines}));
   add_summary(dataset, evaluation);
+  set_provenance(inputs, evaluation);
   return evaluation;
 }
 
@@ -222,6 +228,7 @@ Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
   }
   set_left_out_intervals(dataset, evaluation);
   add_summary(dataset, evaluation);
+  set_provenance(fits.inputs, evaluation);
   return evaluation;
 }
 
@@ -237,6 +244,7 @@ Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits) {
         predict_row(dataset, i, {.main = *main[sample.gpu], .baselines = {}}));
   }
   add_summary(dataset, evaluation);
+  set_provenance(inputs_of(dataset), evaluation);
   return evaluation;
 }
 
@@ -251,6 +259,7 @@ std::string card_json(const Dataset& dataset, const CardFacts& facts, const Eval
                     {"gpus", ordered_json::array()},
                     {"ranges", ordered_json::object()},
                     {"leave_one_gpu_out", ordered_json::array()}};
+  card["provenance"] = provenance_json(facts.provenance);
   if (!facts.notes.empty()) card["notes"] = facts.notes;
   std::vector<std::int64_t> rows(dataset.files.size(), 0);
   for (const Sample& sample : dataset.samples) ++rows[sample.file];

@@ -43,6 +43,7 @@ struct Evaluation {
   std::vector<Case> cases;
   std::vector<Summary> summary;
   std::vector<std::string> warnings;  ///< about the data, "times: FILE: ..."
+  ProvenanceReport provenance;        ///< GPUs and predictors; one that was just fitted has no file
 };
 
 /// Fitted predictors that a table shows beside the one it is about; each may be null.
@@ -75,6 +76,7 @@ struct CardFacts {
   latency::learned::ByName<latency::learned::Range> ranges;
   std::uint64_t seed = 1;
   std::string command;
+  ProvenanceReport provenance;
 };
 std::string card_json(const Dataset& dataset, const CardFacts& facts, const Evaluation& left_out);
 

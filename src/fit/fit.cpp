@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/hash.h"
+#include "core/provenance.h"
 #include "fit/fit_forms.h"
 #include "fit/neighbours.h"
 #include "fit/plausible.h"
@@ -70,6 +71,8 @@ class Fitter {
                                               .key = data_key(dataset_, options_.seed, format()),
                                               .progress = options_.progress}));
     Fits fits;
+    fits.inputs = inputs_of(dataset_);
+    for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     for (Fold& fold : folds_) {
       finish(fold);
       // What cannot be read back is not handed on either.
@@ -83,7 +86,7 @@ class Fitter {
   /// The forms, and the catalogue: what it publishes about GPUs without rows goes into the fit.
   [[nodiscard]] std::string format() const {
     Fnv1a hash;
-    for (const hardware::GpuSpec& gpu : catalogue_) hash.add(gpu.digest);
+    for (const hardware::GpuSpec& gpu : catalogue_) hash.add(gpu.input.sha256);
     return fmt::format("{}-{:016x}", features_hash(), hash.value());
   }
 

@@ -31,6 +31,7 @@ struct FitOptions {
 struct Fits {
   std::optional<latency::learned::Weights> all;
   std::vector<latency::learned::Weights> without;  ///< by index of the GPU in the data set
+  std::vector<Input> inputs;  ///< GPUs: what the catalogue publishes of all of them goes in
 };
 
 Result<Fits> fit(const Dataset& dataset, const Catalog& catalog, const FitOptions& options);

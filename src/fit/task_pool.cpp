@@ -69,7 +69,7 @@ std::string data_key(const Dataset& dataset, std::uint64_t seed, std::string_vie
   hash.add(seed);
   for (const hardware::Machine& machine : dataset.machines) {
     hash.add(machine.gpu.id);
-    hash.add(machine.gpu.digest);
+    hash.add(machine.gpu.input.sha256);
   }
   for (const Sample& s : dataset.samples) {
     hash.add(s.measured);

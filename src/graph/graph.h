@@ -15,6 +15,7 @@
 #include "core/dtype.h"
 #include "core/result.h"
 #include "ops/any_op.h"
+#include "rooftile/provenance.h"
 
 namespace rooftile::graph {
 
@@ -74,6 +75,7 @@ struct Graph {
   std::vector<Block> blocks;
   std::optional<KvCache> kv_cache;  ///< for decoders in prefill and decode
   std::vector<std::string> notes;   ///< what the file says and the graph does not follow
+  Input input;                      ///< the record of the file it was imported from
   bool operator==(const Graph&) const = default;
 };
 

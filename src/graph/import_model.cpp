@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/file.h"
 #include "core/json.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "graph/import/importer.h"
 
@@ -103,22 +103,50 @@ bool looks_like_path(std::string_view model) {
          std::filesystem::is_regular_file(std::filesystem::path(model), failure);
 }
 
+/// A catalogue file that answers to a name, and the one of an earlier layer that it hides.
+class Found {
+ public:
+  explicit Found(const Catalog& catalog) : catalog_(&catalog) {}
+  void add(const std::string& file) {
+    if (file_.empty()) {
+      file_ = file;
+    } else if (catalog_->layer(file) != catalog_->layer(file_)) {  // the user's own comes first
+      const bool wins = catalog_->layer(file) > catalog_->layer(file_);
+      hidden_ = catalog_->name_of(wins ? file_ : file);
+      if (wins) file_ = file;
+    }
+  }
+  [[nodiscard]] bool empty() const { return file_.empty(); }
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] Result<Catalog::File> read() const {
+    ROOFTILE_TRY(Catalog::File file, catalog_->read(file_));
+    if (file.replaces.empty()) file.replaces = hidden_;
+    return file;
+  }
+
+ private:
+  const Catalog* catalog_;
+  std::string file_, hidden_;
+};
+
 /// The catalogue file of a built-in model by name or alias.
-Result<std::optional<std::string>> find_builtin(const Catalog& catalog, std::string_view model) {
+Result<Found> find_builtin(const Catalog& catalog, std::string_view model) {
   const std::string wanted = normalized(model);
   const std::vector<std::string> files = model_files(catalog);
+  Found found(catalog);
   for (const std::string& file : files) {
-    if (name_of_file(file) == wanted) return file;
+    if (name_of_file(file) == wanted) found.add(file);
   }
+  if (!found.empty()) return found;
   for (const std::string& file : files) {
     ROOFTILE_TRY(const Catalog::File content, catalog.read(file));
     ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
     ROOFTILE_TRY(const Card card, read_card(document.root()));
     for (const std::string& alias : card.aliases) {
-      if (normalized(alias) == wanted) return file;
+      if (normalized(alias) == wanted) found.add(file);
     }
   }
-  return std::optional<std::string>{};
+  return found;
 }
 
 tl::unexpected<Error> unknown_model(const Catalog& catalog, std::string_view model) {
@@ -160,19 +188,23 @@ Result<Graph> import_model(const Catalog& catalog, std::string_view model,
                            const ImportOptions& options) {
   if (looks_like_path(model)) {
     const std::string path(model);
-    ROOFTILE_TRY(const std::string text, read_file(path));
+    ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path));
     if (to_lower(path).ends_with(".onnx")) {
       return unsupported(path, "ONNX files are not read",
                          "give the model's Hugging Face config.json, or describe it as a native "
                          "graph (docs/format/graph.md)");
     }
-    return import_text(text, path, options);
+    ROOFTILE_TRY(Graph graph, import_text(file.content, path, options));
+    graph.input = make_input("model", graph.name, file);
+    return graph;
   }
-  ROOFTILE_TRY(const auto file, find_builtin(catalog, model));
-  if (!file) return unknown_model(catalog, model);
-  ROOFTILE_TRY(const Catalog::File content, catalog.read(*file));
-  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
-  return import_document(document.root(), name_of_file(*file), options);
+  ROOFTILE_TRY(const Found found, find_builtin(catalog, model));
+  if (found.empty()) return unknown_model(catalog, model);
+  ROOFTILE_TRY(const Catalog::File file, found.read());
+  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(file.content, file.name));
+  ROOFTILE_TRY(Graph graph, import_document(document.root(), name_of_file(found.file()), options));
+  graph.input = make_input("model", graph.name, file);
+  return graph;
 }
 
 Result<std::vector<ModelSummary>> list_models(const Catalog& catalog) {

@@ -7,8 +7,8 @@
 #include <array>
 #include <bit>
 
-#include "core/hash.h"
 #include "core/json.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/file_fields.h"
 
@@ -203,9 +203,6 @@ Result<Architecture> parse_architecture(std::string_view text, std::string file)
   ROOFTILE_CHECK(root.expect_keys(kKeys));
   ROOFTILE_CHECK(expect_schema(root, "docs/format/architecture.md"));
   Architecture arch;
-  Fnv1a digest;
-  digest.add(text);
-  arch.digest = digest.value();
   ROOFTILE_TRY(arch.isa, required_string(root, "isa"));
   ROOFTILE_TRY(arch.name, required_string(root, "name"));
   ROOFTILE_TRY(arch.vendor, read_vendor(root));
@@ -245,6 +242,7 @@ Result<Architecture> load_architecture(const Catalog& catalog, std::string_view 
     return bad_input(file.name + ":/isa",
                      fmt::format("\"{}\" in a file that is called {}", printable(arch.isa), isa),
                      "the file is called after the instruction set");
+  arch.input = make_input("architecture", arch.isa, file);
   return arch;
 }
 

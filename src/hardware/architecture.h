@@ -18,6 +18,7 @@
 #include "core/result.h"
 #include "core/units.h"
 #include "hardware/rate_key.h"
+#include "rooftile/provenance.h"
 
 namespace rooftile::hardware {
 
@@ -69,7 +70,7 @@ struct Architecture {
   LibraryFacts library;
   std::optional<CounterFacts> counters;  ///< nothing where no profiler of the vendor is known here
   std::string file;                      ///< where it was loaded from
-  std::uint64_t digest = 0;              ///< of the file's bytes
+  Input input;                           ///< the record of that file
 };
 
 /// `file` is what errors call the text.

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/file.h"
 #include "core/json.h"
+#include "core/provenance.h"
 #include "core/text.h"
 
 namespace rooftile::hardware {
@@ -150,8 +150,10 @@ Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
 
 Result<Ceilings> load_ceilings(const std::string& path) {
   constexpr std::size_t kMostBytes = 1 << 20;
-  ROOFTILE_TRY(const std::string text, read_file(path, kMostBytes));
-  return parse_ceilings(text, path);
+  ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path, kMostBytes));
+  ROOFTILE_TRY(Ceilings ceilings, parse_ceilings(file.content, path));
+  ceilings.input = make_input("machine", ceilings.device, file);
+  return ceilings;
 }
 
 }  // namespace rooftile::hardware

@@ -44,6 +44,7 @@ struct Ceilings {
   std::optional<Measured<Seconds>> launch;  ///< of an empty kernel
   std::vector<std::string> notes;
   std::string file;  ///< where it was loaded from
+  Input input;       ///< the record of that file
 
   /// Of a host processor (`characterize --backend cpu`): no GPU has these ceilings.
   [[nodiscard]] bool of_processor() const;

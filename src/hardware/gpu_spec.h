@@ -18,6 +18,7 @@
 #include "hardware/architecture.h"
 #include "hardware/memory_type.h"
 #include "hardware/rate_key.h"
+#include "rooftile/provenance.h"
 
 namespace rooftile::hardware {
 
@@ -103,7 +104,7 @@ struct GpuSpec {
   std::vector<std::string> doubts;
   std::map<std::string, std::string> lint_allow;  ///< "rule" or "rule:/pointer" -> reason
   std::string file;                               ///< where it was loaded from
-  std::uint64_t digest = 0;  ///< of the bytes of this file and of its architecture's
+  Input input;                                    ///< the record of that file
 };
 
 }  // namespace rooftile::hardware

@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/file.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/head_scan.h"
 
@@ -125,7 +125,10 @@ std::string gpu_file_stem(std::string_view name) {
   return out;
 }
 
-std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
+namespace {
+
+/// Those of all layers.
+std::vector<GpuEntry> all_entries(const Catalog& catalog) {
   std::vector<GpuEntry> entries;
   for (const std::string& file : catalog.list(kFolder)) {
     if (!file.ends_with(kExtension)) continue;
@@ -133,6 +136,11 @@ std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
     entries.push_back(entry_of(file, content ? std::string_view(content->content) : ""));
     entries.back().layer = catalog.layer(file);
   }
+  return entries;
+}
+
+/// Without the entries that another one of a later layer hides.
+std::vector<GpuEntry> visible(std::vector<GpuEntry> entries) {
   std::map<std::string, int> newest;  // id -> layer
   for (const GpuEntry& entry : entries) {
     int& layer = newest[entry.id];
@@ -142,14 +150,39 @@ std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
   return entries;
 }
 
+/// The file of an earlier layer that is read for `wanted`, or has the same id, without `chosen`.
+std::string replaced_by(const GpuEntry& chosen, std::string_view wanted,
+                        const std::vector<GpuEntry>& entries, const Catalog& catalog) {
+  const GpuEntry* latest = nullptr;
+  for (const GpuEntry& entry : entries) {
+    if (entry.layer >= chosen.layer || (entry.id != chosen.id && !answers_to(entry, wanted))) {
+      continue;
+    }
+    if (latest == nullptr || entry.layer > latest->layer) latest = &entry;
+  }
+  return latest == nullptr ? std::string() : catalog.name_of(latest->file);
+}
+
+Result<GpuSpec> parse_file(const Catalog::File& file, const Catalog& catalog) {
+  ROOFTILE_TRY(GpuSpec gpu, parse_gpu(file.content, file.name, catalog));
+  gpu.input = make_input("gpu", gpu.id, file);
+  return gpu;
+}
+
+}  // namespace
+
+std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
+  return visible(all_entries(catalog));
+}
+
 Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) {
   if (is_path(name_or_path)) {
-    const std::string path(name_or_path);
-    ROOFTILE_TRY(const std::string text, read_file(path, kMostFileBytes));
-    return parse_gpu(text, path, catalog);
+    ROOFTILE_TRY(const auto file, Catalog::read_path(std::string(name_or_path), kMostFileBytes));
+    return parse_file(file, catalog);
   }
   const std::string wanted = normalized_gpu_name(name_or_path);
-  const std::vector<GpuEntry> entries = gpu_entries(catalog);
+  const std::vector<GpuEntry> all = all_entries(catalog);
+  const std::vector<GpuEntry> entries = visible(all);
   std::vector<const GpuEntry*> matches;
   for (const GpuEntry& entry : entries) {
     if (!wanted.empty() && answers_to(entry, wanted)) matches.push_back(&entry);
@@ -165,15 +198,16 @@ Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) 
                      fmt::format("the GPU name \"{}\" is claimed by {} and {}",
                                  printable(name_or_path), matches[0]->file, matches[1]->file),
                      "remove the name from one of them, or give the path of the file");
-  ROOFTILE_TRY(const Catalog::File file, catalog.read(matches[0]->file));
-  return parse_gpu(file.content, file.name, catalog);
+  ROOFTILE_TRY(Catalog::File file, catalog.read(matches[0]->file));
+  if (file.replaces.empty()) file.replaces = replaced_by(*matches[0], wanted, all, catalog);
+  return parse_file(file, catalog);
 }
 
 Result<std::vector<GpuSpec>> list_gpus(const Catalog& catalog) {
   std::vector<GpuSpec> gpus;
   for (const GpuEntry& entry : gpu_entries(catalog)) {
     ROOFTILE_TRY(const Catalog::File file, catalog.read(entry.file));
-    ROOFTILE_TRY(GpuSpec gpu, parse_gpu(file.content, file.name, catalog));
+    ROOFTILE_TRY(GpuSpec gpu, parse_file(file, catalog));
     gpus.push_back(std::move(gpu));
   }
   std::stable_sort(gpus.begin(), gpus.end(), [](const GpuSpec& a, const GpuSpec& b) {

@@ -88,6 +88,12 @@ std::optional<FlopsPerByte> Machine::ridge(MemoryLevel level, RateKey key) const
   return peak->value / bytes->value;
 }
 
+std::vector<Input> inputs_of(const Machine& machine) {
+  std::vector<Input> inputs{machine.gpu.input, machine.gpu.arch.input};
+  if (machine.ceilings) inputs.push_back(machine.ceilings->input);
+  return inputs;
+}
+
 std::optional<std::string> device_note(const GpuSpec& gpu) {
   if (gpu.devices == 1) return std::nullopt;
   return fmt::format(

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/catalog.h"
 #include "core/result.h"
@@ -58,6 +59,9 @@ struct Machine {
   /// Arithmetic intensity above which the rate, not the level, is the limit.
   [[nodiscard]] std::optional<FlopsPerByte> ridge(MemoryLevel level, RateKey key) const;
 };
+
+/// The files it was loaded from.
+std::vector<Input> inputs_of(const Machine& machine);
 
 /// What to say of a board that is several devices to software; nothing of all others.
 std::optional<std::string> device_note(const GpuSpec& gpu);

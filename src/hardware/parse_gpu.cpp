@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/hash.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "hardware/file_fields.h"
@@ -247,10 +246,6 @@ Result<GpuSpec> parse_gpu(std::string_view text, std::string file, const Catalog
   GpuSpec gpu;
   ROOFTILE_CHECK(read_identity(root, gpu));
   ROOFTILE_CHECK(attach_architecture(catalog, root, gpu));
-  Fnv1a digest;
-  digest.add(text);
-  digest.add(gpu.arch.digest);
-  gpu.digest = digest.value();
   ROOFTILE_CHECK(read_clock(root, gpu.clock));
   ROOFTILE_CHECK(read_sm(root, gpu.sm));
   ROOFTILE_CHECK(read_memory(root, gpu));

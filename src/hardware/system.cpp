@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 
-#include "core/file.h"
 #include "core/json.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/lint_checks.h"
 #include "hardware/load.h"
@@ -159,33 +160,73 @@ Result<SystemSpec> parse_system(std::string_view text, std::string file) {
   return system;
 }
 
+namespace {
+
+Result<SystemSpec> parse_file(const Catalog::File& file) {
+  ROOFTILE_TRY(SystemSpec system, parse_system(file.content, file.name));
+  system.input = make_input("system", system.id, file);
+  return system;
+}
+
+bool is_embedded(const SystemSpec& system) {
+  return system.input.origin == "embedded";
+}
+
+}  // namespace
+
 Result<SystemSpec> load_system(const Catalog& catalog, std::string_view name_or_path) {
   if (name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(kExtension)) {
-    const std::string path(name_or_path);
-    ROOFTILE_TRY(const std::string text, read_file(path, kMostFileBytes));
-    return parse_system(text, path);
+    ROOFTILE_TRY(const auto file, Catalog::read_path(std::string(name_or_path), kMostFileBytes));
+    return parse_file(file);
   }
   ROOFTILE_TRY(const std::vector<SystemSpec> systems, list_systems(catalog));
   const std::string wanted = normalized_gpu_name(name_or_path);
   std::vector<std::string_view> ids;
+  const SystemSpec* found = nullptr;
+  std::string replaced;
   for (const SystemSpec& system : systems) {
-    if (answers_to(system, wanted)) return system;
     ids.push_back(system.id);
+    if (!answers_to(system, wanted)) continue;
+    if (found == nullptr) {
+      found = &system;
+    } else if (is_embedded(*found) != is_embedded(system)) {  // the user's own comes first
+      replaced = is_embedded(*found) ? found->file : system.file;
+      if (is_embedded(*found)) found = &system;
+    }
+  }
+  if (found != nullptr) {
+    SystemSpec system = *found;
+    if (system.input.replaces.empty()) system.input.replaces = replaced;
+    return system;
   }
   return bad_input({}, fmt::format("unknown system \"{}\"", printable(name_or_path)),
                    did_you_mean(name_or_path, ids, "a path to a JSON file, or one of"));
 }
 
 Result<std::vector<SystemSpec>> list_systems(const Catalog& catalog) {
-  std::vector<SystemSpec> systems;
+  struct Entry {
+    SystemSpec system;
+    int layer = 0;
+  };
+  std::vector<Entry> entries;
   for (const std::string& name : catalog.list(kFolder)) {
     if (!name.ends_with(kExtension)) continue;
     ROOFTILE_TRY(const Catalog::File file, catalog.read(name));
-    ROOFTILE_TRY(SystemSpec system, parse_system(file.content, file.name));
-    systems.push_back(std::move(system));
+    ROOFTILE_TRY(SystemSpec system, parse_file(file));
+    entries.push_back({.system = std::move(system), .layer = catalog.layer(name)});
   }
-  std::sort(systems.begin(), systems.end(),
-            [](const SystemSpec& a, const SystemSpec& b) { return a.id < b.id; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tuple(std::string_view(a.system.id), -a.layer) <
+           std::tuple(std::string_view(b.system.id), -b.layer);
+  });
+  std::vector<SystemSpec> systems;
+  for (Entry& entry : entries) {
+    if (systems.empty() || systems.back().id != entry.system.id) {
+      systems.push_back(std::move(entry.system));
+    } else if (Input& winner = systems.back().input; winner.replaces.empty()) {
+      winner.replaces = entry.system.file;  // the same id in an earlier layer
+    }
+  }
   return systems;
 }
 

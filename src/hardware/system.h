@@ -39,6 +39,7 @@ struct SystemSpec {
   std::optional<LinkSpec> network;                           ///< of one node, shared by its GPUs
   std::vector<std::pair<std::string, std::string>> sources;  ///< JSON pointer -> where it is from
   std::string file;
+  Input input;  ///< the record of that file; empty where nobody named a system
 };
 
 /// `file` is what errors call the text. Unknown keys, numbers without a unit or a source are

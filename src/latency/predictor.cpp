@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "latency/analytical.h"
 #include "latency/learned/learned.h"
@@ -34,55 +35,65 @@ class BoundPredictor final : public Predictor {
   [[nodiscard]] std::string_view do_name() const override { return "bound"; }
 };
 
-Result<std::unique_ptr<Predictor>> make_bound(const Catalog& /*catalog*/) {
+using Made = Result<std::unique_ptr<Predictor>>;
+
+Made make_bound(const Catalog::File& /*weights*/) {
   return std::make_unique<BoundPredictor>();
 }
-Result<std::unique_ptr<Predictor>> make_rooftile(const Catalog& catalog) {
-  ROOFTILE_TRY(auto weights, learned::load_weights(catalog, "default"));
-  return learned::make_learned(std::move(weights));
-}
-Result<std::unique_ptr<Predictor>> make_trivial(const Catalog& catalog) {
-  ROOFTILE_TRY(auto weights, learned::load_weights(catalog, "default"));
-  return learned::make_trivial(std::move(weights));
-}
-Result<std::unique_ptr<Predictor>> make_roofline(const Catalog& /*catalog*/) {
+Made make_roofline(const Catalog::File& /*weights*/) {
   return learned::make_roofline();
 }
-
-Result<std::unique_ptr<Predictor>> make_delta(const Catalog& /*catalog*/) {
+Made make_delta(const Catalog::File& /*weights*/) {
   return make_delta_predictor();
 }
-
-Result<std::unique_ptr<Predictor>> make_neusight(const Catalog& catalog) {
-  ROOFTILE_TRY(auto weights, neusight::load_weights(catalog, "neusight"));
-  return neusight::make_neusight(std::move(weights));
-}
-
-/// Weights that `rooftile fit` wrote: "form" names any form but the default one.
-Result<std::unique_ptr<Predictor>> make_from_folder(std::string_view folder,
-                                                    const Catalog& catalog) {
-  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, folder));
-  ROOFTILE_TRY(const auto document, JsonDocument::parse(file.content, file.name));
-  if (document.root().find("form")) {
-    ROOFTILE_TRY(auto weights, neusight::parse_weights(file.content, file.name));
-    return neusight::make_neusight(std::move(weights));
-  }
+Made make_rooftile(const Catalog::File& file) {
   ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
   return learned::make_learned(std::move(weights));
+}
+Made make_trivial(const Catalog::File& file) {
+  ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
+  return learned::make_trivial(std::move(weights));
+}
+Made make_neusight(const Catalog::File& file) {
+  ROOFTILE_TRY(auto weights, neusight::parse_weights(file.content, file.name));
+  return neusight::make_neusight(std::move(weights));
 }
 
 struct PredictorEntry {
   std::string_view name;
-  Result<std::unique_ptr<Predictor>> (*make)(const Catalog&);
+  std::string_view weights;  ///< folder of data/predictors; empty: it needs none
+  Made (*make)(const Catalog::File& weights);
 };
 
 // The default comes first.
-constexpr std::array kPredictors{PredictorEntry{.name = "rooftile", .make = make_rooftile},
-                                 PredictorEntry{.name = "bound", .make = make_bound},
-                                 PredictorEntry{.name = "delta", .make = make_delta},
-                                 PredictorEntry{.name = "neusight", .make = make_neusight},
-                                 PredictorEntry{.name = "roofline", .make = make_roofline},
-                                 PredictorEntry{.name = "trivial", .make = make_trivial}};
+constexpr std::array kPredictors{
+    PredictorEntry{.name = "rooftile", .weights = "default", .make = make_rooftile},
+    PredictorEntry{.name = "bound", .weights = "", .make = make_bound},
+    PredictorEntry{.name = "delta", .weights = "", .make = make_delta},
+    PredictorEntry{.name = "neusight", .weights = "neusight", .make = make_neusight},
+    PredictorEntry{.name = "roofline", .weights = "", .make = make_roofline},
+    PredictorEntry{.name = "trivial", .weights = "default", .make = make_trivial}};
+
+Made make_entry(const PredictorEntry& entry, const Catalog& catalog) {
+  Catalog::File file;
+  if (!entry.weights.empty()) {
+    ROOFTILE_TRY(file, learned::read_weights_file(catalog, entry.weights));
+  }
+  ROOFTILE_TRY(auto predictor, entry.make(file));
+  predictor->set_input(entry.weights.empty() ? make_builtin_input("predictor", entry.name)
+                                             : make_input("predictor", entry.name, file));
+  return predictor;
+}
+
+/// Weights that `rooftile fit` wrote: "form" names any form but the default one.
+Made make_from_folder(std::string_view folder, const Catalog& catalog) {
+  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, folder));
+  ROOFTILE_TRY(const auto document, JsonDocument::parse(file.content, file.name));
+  ROOFTILE_TRY(auto predictor,
+               document.root().find("form") ? make_neusight(file) : make_rooftile(file));
+  predictor->set_input(make_input("predictor", predictor->name(), file));
+  return predictor;
+}
 
 constexpr auto kNames = [] {
   std::array<std::string_view, kPredictors.size()> names;
@@ -97,9 +108,9 @@ std::span<const std::string_view> predictor_names() {
 }
 
 Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const Catalog& catalog) {
-  if (name.empty()) return kPredictors.front().make(catalog);
+  if (name.empty()) return make_entry(kPredictors.front(), catalog);
   for (const PredictorEntry& entry : kPredictors) {
-    if (entry.name == name) return entry.make(catalog);
+    if (entry.name == name) return make_entry(entry, catalog);
   }
   if (name.find('/') != std::string_view::npos) return make_from_folder(name, catalog);
   return usage_error(fmt::format("unknown predictor \"{}\"", printable(name)),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/catalog.h"
@@ -16,6 +17,7 @@
 #include "latency/bound.h"
 #include "latency/estimate.h"
 #include "ops/kernel_work.h"
+#include "rooftile/provenance.h"
 
 namespace rooftile::latency {
 
@@ -48,12 +50,17 @@ class Predictor {
     return do_estimate(job, machine);
   }
   [[nodiscard]] std::string_view name() const { return do_name(); }
+  /// The record of its weights; empty for one that was made in memory (a refit).
+  [[nodiscard]] const Input& input() const { return input_; }
+  void set_input(Input input) { input_ = std::move(input); }
 
  private:
   [[nodiscard]] virtual Status do_check(const hardware::Machine& /*machine*/) const { return {}; }
   [[nodiscard]] virtual Estimate do_estimate(const Job& job,
                                              const hardware::Machine& machine) const = 0;
   [[nodiscard]] virtual std::string_view do_name() const = 0;
+
+  Input input_;
 };
 
 /// Names that make_predictor accepts, the default first.

@@ -9,6 +9,7 @@
 #include "report/accuracy_table.h"
 #include "report/interval.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -58,7 +59,7 @@ std::string evaluation_to_text(const fit::Evaluation& evaluation) {
   for (const std::string& warning : evaluation.warnings) {
     text += labelled("warning", warning, kWidth, false);
   }
-  return text;
+  return text + "\n" + provenance_to_text(evaluation.provenance, false);
 }
 
 std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
@@ -105,6 +106,7 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                                {"bound_error", s.bound_error}});
     if (s.neusight_error) json["summary"].back()["neusight_error"] = *s.neusight_error;
   }
+  json["provenance"] = provenance_json(evaluation.provenance);
   json["warnings"] = evaluation.warnings;
   return json_text(json, 1);
 }

@@ -5,6 +5,8 @@
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/operator_rows.h"
+#include "report/provenance_view.h"
+#include "report/request_json.h"
 #include "report/views.h"
 
 namespace rooftile::report {
@@ -14,23 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kSchema = 1;  // docs/format/report.md
-
-ordered_json request_json(const Request& request) {
-  ordered_json json{{"model", request.model},         {"gpu", request.gpu},
-                    {"phase", request.phase},         {"batch", request.batch},
-                    {"dtype", request.dtype},         {"attention", request.attention},
-                    {"fusion", request.fusion},       {"optimizer", request.optimizer},
-                    {"recompute", request.recompute}, {"predictor", request.predictor}};
-  if (request.sequence) json["seq"] = *request.sequence;
-  if (request.context) json["context"] = *request.context;
-  if (request.machine) json["machine"] = *request.machine;
-  json["dp"] = request.dp;
-  json["tp"] = request.tp;
-  json["pp"] = request.pp;
-  json["microbatches"] = request.microbatches;
-  if (request.system) json["system"] = *request.system;
-  return json;
-}
 
 ordered_json memory_json(const MemoryReport& memory) {
   ordered_json json{
@@ -91,6 +76,7 @@ ordered_json report_json(const Report& report, bool with_operators) {
     json["operators"] = ordered_json::array();
     for (const OperatorReport& op : report.operators)
       json["operators"].push_back(operator_json(op));
+    json["provenance"] = provenance_json(report.provenance);
   }
   json["warnings"] = report.warnings;
   return json;
@@ -131,6 +117,7 @@ std::string to_json(const Report& report) {
 std::string compare_to_json(std::span<const Report> reports) {
   ordered_json json{{"schema", kSchema}, {"gpus", ordered_json::array()}};
   for (const Report& report : reports) json["gpus"].push_back(report_json(report, false));
+  json["provenance"] = provenance_json(merged_provenance(reports));
   return json_text(json);
 }
 
@@ -194,7 +181,10 @@ std::string to_chrome_trace(const Report& report) {
   }
   const ordered_json trace{{"traceEvents", events},
                            {"displayTimeUnit", "ms"},
-                           {"otherData", {{"model", report.model_name}, {"gpu", report.gpu_name}}}};
+                           {"otherData",
+                            {{"model", report.model_name},
+                             {"gpu", report.gpu_name},
+                             {"provenance", provenance_json(report.provenance)}}}};
   return json_text(trace, -1);
 }
 

@@ -11,6 +11,7 @@
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/operator_rows.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -27,13 +28,9 @@ std::string limiter_of_bound(const KernelReport& kernel) {
 
 }  // namespace
 
-std::vector<std::string> warnings_of(std::span<const KernelReport> kernels) {
-  return kernels.empty() ? std::vector<std::string>{} : kernels.front().warnings;
-}
-
-std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options) {
+std::string kernels_to_text(const KernelsReport& report, const TextOptions& options) {
   std::string text;
-  for (const KernelReport& kernel : kernels) {
+  for (const KernelReport& kernel : report.kernels) {
     const OperatorReport& row = kernel.row;
     if (!text.empty()) text += "\n";
     text +=
@@ -74,16 +71,16 @@ std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOpt
           fmt::format("    {:<8} {:>10}  {}\n", level, "-", "bandwidth not stated for this GPU");
     }
   }
-  for (const std::string& warning : warnings_of(kernels)) {
+  for (const std::string& warning : report.warnings) {
     text += labelled("warning", warning, options.width, options.color);
   }
-  return text;
+  return text + "\n" + provenance_to_text(report.provenance, options.color);
 }
 
-std::string kernels_to_json(std::span<const KernelReport> kernels) {
+std::string kernels_to_json(const KernelsReport& report) {
   using nlohmann::ordered_json;
   ordered_json json{{"schema", 1}, {"kernels", ordered_json::array()}};
-  for (const KernelReport& kernel : kernels) {
+  for (const KernelReport& kernel : report.kernels) {
     ordered_json row = operator_json(kernel.row);
     row["gpu"] = kernel.gpu_name;
     row["predictor"] = kernel.predictor;
@@ -92,13 +89,14 @@ std::string kernels_to_json(std::span<const KernelReport> kernels) {
     for (const BoundTermReport& term : kernel.terms) row["bound_terms_ms"][term.limiter] = term.ms;
     json["kernels"].push_back(std::move(row));
   }
-  json["warnings"] = warnings_of(kernels);
+  json["provenance"] = provenance_json(report.provenance);
+  json["warnings"] = report.warnings;
   return json_text(json);
 }
 
-std::string kernels_to_csv(std::span<const KernelReport> kernels) {
+std::string kernels_to_csv(const KernelsReport& report) {
   std::string text(kOperatorCsvHeader);
-  for (const KernelReport& kernel : kernels) text += operator_csv(kernel.row);
+  for (const KernelReport& kernel : report.kernels) text += operator_csv(kernel.row);
   return text;
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,14 +25,17 @@ struct KernelReport {
   double in_stream_ms = 0;             ///< of the GPU alone, as one of many kernels in a stream
   std::vector<BoundTermReport> terms;  ///< known levels only
   std::vector<std::string> unknown;    ///< levels whose bandwidth the GPU's file does not state
-  std::vector<std::string> warnings;   ///< about the files behind the numbers
 };
 
-/// All kernels of an operator run on one machine: what is said of it is said once.
-std::vector<std::string> warnings_of(std::span<const KernelReport> kernels);
+/// The kernels of one operator, all on one machine.
+struct KernelsReport {
+  std::vector<KernelReport> kernels;
+  ProvenanceReport provenance{};
+  std::vector<std::string> warnings;  ///< about the files behind the numbers
+};
 
-std::string kernels_to_text(std::span<const KernelReport> kernels, const TextOptions& options);
-std::string kernels_to_json(std::span<const KernelReport> kernels);
-std::string kernels_to_csv(std::span<const KernelReport> kernels);
+std::string kernels_to_text(const KernelsReport& report, const TextOptions& options);
+std::string kernels_to_json(const KernelsReport& report);
+std::string kernels_to_csv(const KernelsReport& report);
 
 }  // namespace rooftile::report

@@ -8,6 +8,7 @@
 #include "report/accuracy_table.h"
 #include "report/interval.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -74,7 +75,7 @@ std::string labels_to_text(const LabelEvaluation& evaluation, int width) {
   for (const std::string& warning : evaluation.warnings) {
     text += labelled("warning", warning, width, false);
   }
-  return text;
+  return text + "\n" + provenance_to_text(evaluation.provenance, false);
 }
 
 std::string labels_to_markdown(const LabelEvaluation& evaluation) {
@@ -134,6 +135,7 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                               {"measured_gain", gain.measured},
                               {"predicted_gain", gain.predicted}});
   }
+  json["provenance"] = provenance_json(evaluation.provenance);
   json["warnings"] = evaluation.warnings;
   return json_text(json);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error_statistics.h"
+#include "rooftile/provenance.h"
 
 namespace rooftile::report {
 
@@ -50,6 +51,7 @@ struct LabelEvaluation {
   std::map<std::string, std::int64_t> skipped;  ///< option -> rows that are not modelled
   std::vector<std::string> unread_columns;      ///< of the file, with no known meaning
   std::vector<std::string> warnings;            ///< about times, models and GPUs: "times: ..."
+  ProvenanceReport provenance{};
 };
 
 std::string labels_to_text(const LabelEvaluation& evaluation, int width);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/roofline_view.h"
 #include "report/table.h"
 
@@ -212,6 +213,7 @@ std::string roofline_to_json(const Chart& chart) {
     json["formulas"].push_back(
         {{"quantity", use.quantity}, {"formula", use.text}, {"kernels", use.kernels}});
   }
+  json["provenance"] = provenance_json(chart.provenance);
   json["warnings"] = ordered_json::array();
   for (const profile::Warning& warning : chart.warnings) {
     json["warnings"].push_back(warning.name + ": " + warning.message);

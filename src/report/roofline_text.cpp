@@ -8,6 +8,7 @@
 #include "core/operations.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "report/provenance_view.h"
 #include "report/roofline_view.h"
 #include "report/roofline_words.h"
 #include "report/table.h"
@@ -258,7 +259,7 @@ std::string notes_text(const Chart& chart, const TextOptions& options) {
                      options.width, options.color);
     if (command != std::string::npos) text += "  " + warning.message.substr(command) + "\n";
   }
-  return text;
+  return text + "\n" + provenance_to_text(chart.provenance, options.color);
 }
 
 }  // namespace

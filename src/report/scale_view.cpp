@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -207,12 +208,13 @@ std::string scale_to_text(const ScaleReport& report, const TextOptions& options)
   for (const std::string& warning : report.warnings) {
     text += labelled("note", warning, options.width, options.color);
   }
-  return text;
+  return text + "\n" + provenance_to_text(report.provenance, options.color);
 }
 
 std::string scale_to_json(const ScaleReport& report) {
   ordered_json json{{"schema", 1}, {"gpu", report.gpu_name}, {"steps", ordered_json::array()}};
   for (const ScaleStep& step : report.steps) json["steps"].push_back(step_json(step));
+  json["provenance"] = provenance_json(report.provenance);
   json["warnings"] = report.warnings;
   return json_text(json);
 }

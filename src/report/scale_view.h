@@ -47,6 +47,7 @@ struct ScaleStep {
 struct ScaleReport {
   std::string gpu_name;
   std::vector<ScaleStep> steps;
+  ProvenanceReport provenance{};
   std::vector<std::string> warnings;
 };
 

@@ -9,6 +9,7 @@
 #include "core/utf8.h"
 #include "report/interval.h"
 #include "report/operator_rows.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 #include "report/views.h"
 
@@ -226,7 +227,7 @@ std::string to_text(const Report& report, const TextOptions& options) {
   for (const std::string& warning : report.warnings) {
     text += labelled("warning", warning, options.width, color);
   }
-  return text;
+  return text + "\n" + provenance_to_text(report.provenance, color);
 }
 
 std::string compare_to_text(std::span<const Report> reports, const TextOptions& options) {
@@ -272,7 +273,7 @@ std::string compare_to_text(std::span<const Report> reports, const TextOptions& 
                        options.color);
     }
   }
-  return text;
+  return text + "\n" + provenance_to_text(merged_provenance(reports), options.color);
 }
 
 }  // namespace rooftile::report

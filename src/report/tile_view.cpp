@@ -5,6 +5,7 @@
 
 #include "report/accuracy_table.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 
 namespace rooftile::report {
 
@@ -39,16 +40,18 @@ nlohmann::ordered_json json_of(const fit::TileChoice& choice) {
 
 }  // namespace
 
-std::string tiles_to_text(std::span<const fit::TileAgreement> report) {
+std::string tiles_to_text(std::span<const fit::TileAgreement> report,
+                          const ProvenanceReport& provenance) {
   constexpr int kWidth = 110;
-  return kLegend + table_of(report).to_text(kWidth);
+  return kLegend + table_of(report).to_text(kWidth) + "\n" + provenance_to_text(provenance, false);
 }
 
 std::string tiles_to_markdown(std::span<const fit::TileAgreement> report) {
   return std::string("# Accuracy: tiles\n\n") + kLegend + table_of(report).to_markdown();
 }
 
-std::string tiles_to_json(std::span<const fit::TileAgreement> report) {
+std::string tiles_to_json(std::span<const fit::TileAgreement> report,
+                          const ProvenanceReport& provenance) {
   nlohmann::ordered_json json{{"schema", 1}, {"summary", nlohmann::ordered_json::array()}};
   for (const fit::TileAgreement& a : report) {
     json["summary"].push_back({{"group", a.group},
@@ -57,6 +60,7 @@ std::string tiles_to_json(std::span<const fit::TileAgreement> report) {
                                {"nearest", json_of(a.nearest)},
                                {"launched_error", a.launched_error}});
   }
+  json["provenance"] = provenance_json(provenance);
   return json_text(json, 1);
 }
 

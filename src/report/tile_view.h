@@ -11,9 +11,11 @@
 namespace rooftile::report {
 
 /// Hit rates and errors in percent, ours beside the nearest neighbour's.
-std::string tiles_to_text(std::span<const fit::TileAgreement> report);
+std::string tiles_to_text(std::span<const fit::TileAgreement> report,
+                          const ProvenanceReport& provenance);
 std::string tiles_to_markdown(std::span<const fit::TileAgreement> report);
 /// Fractions.
-std::string tiles_to_json(std::span<const fit::TileAgreement> report);
+std::string tiles_to_json(std::span<const fit::TileAgreement> report,
+                          const ProvenanceReport& provenance);
 
 }  // namespace rooftile::report

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -261,7 +262,7 @@ std::string traffic_to_text(const TrafficReport& report, const TextOptions& opti
   for (const std::string& warning : report.warnings) {
     text += labelled("note", warning, options.width, options.color);
   }
-  return text;
+  return text + "\n" + provenance_to_text(report.provenance, options.color);
 }
 
 std::string traffic_to_json(const TrafficReport& report) {
@@ -280,6 +281,7 @@ std::string traffic_to_json(const TrafficReport& report) {
   }
   json["host_ms"] = report.host_ms;
   json["total_ms"] = report.total_ms;
+  json["provenance"] = provenance_json(report.provenance);
   json["warnings"] = report.warnings;
   return json_text(json);
 }

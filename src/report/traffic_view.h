@@ -62,6 +62,7 @@ struct TrafficReport {
   std::vector<LayerTraffic> layers;
   double host_ms = 0;   ///< what the step waits for its host beyond its kernels
   double total_ms = 0;  ///< of the step: all launches and the host
+  ProvenanceReport provenance{};
   std::vector<std::string> warnings;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -52,7 +53,7 @@ std::string validation_to_text(const ValidationTable& table) {
   for (const auto& row : table.rows) text += line(row, width);
   if (!table.notes.empty()) text += "\n";
   for (const std::string& note : table.notes) text += note + "\n";
-  return text;
+  return text + "\n" + provenance_to_text(table.provenance, false);
 }
 
 std::string validation_to_json(const ValidationTable& table) {
@@ -65,6 +66,7 @@ std::string validation_to_json(const ValidationTable& table) {
     json["rows"].push_back(std::move(object));
   }
   json["notes"] = table.notes;
+  json["provenance"] = provenance_json(table.provenance);
   return json_text(json);
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "rooftile/provenance.h"
+
 namespace rooftile::report {
 
 struct ValidationTable {
@@ -15,6 +17,7 @@ struct ValidationTable {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> notes;
+  ProvenanceReport provenance{};
 };
 
 std::string validation_to_text(const ValidationTable& table);

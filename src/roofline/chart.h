@@ -18,6 +18,7 @@
 #include "core/units.h"
 #include "profile/kernel_record.h"
 #include "roofline/roofs.h"
+#include "rooftile/provenance.h"
 
 namespace rooftile::roofline {
 
@@ -110,6 +111,7 @@ struct Chart {
   std::vector<Phase> phases;
   std::optional<Comparison> comparison;
   std::vector<profile::FormulaUse> formulas;
+  ProvenanceReport provenance;
   std::vector<profile::Warning> warnings;
   bool binary_units = false;  ///< GFLOP/s divided by 2^30, as the authors' tables
 };

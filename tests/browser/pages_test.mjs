@@ -257,6 +257,7 @@ async function testPredict() {
   const text = await page.locator('#page').innerText();
   for (const word of ['step', 'bound', 'weights', 'Operators', 'fits']) assert.ok(text.includes(word), word);
   assert.ok((await page.locator('#operators tbody tr').count()) > 20);
+  assert.match(text, /from: rooftile \d+\.\d+.*, gpu t4 embedded:[0-9a-f]{12}, model gpt2 embedded:[0-9a-f]{12}/);
   assert.ok((await hover(page)).includes('intensity'));
   await shoot(page, 'predict.png');
   assert.deepEqual(problems, []);

@@ -4,6 +4,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { Provenance } from './types';
 
 type Mode = 'auto' | 'light' | 'dark';
 
@@ -72,6 +73,13 @@ export function Warnings({ list }: { list: string[] }) {
       </ul>
     </section>
   );
+}
+
+/** The last line of the text reports. */
+export function From({ provenance }: { provenance: Provenance }) {
+  const program = `rooftile ${provenance.version} ${provenance.commit ?? ''}`.trim();
+  const files = provenance.inputs.map((i) => `${i.kind} ${i.name} ${i.origin}${i.sha256 ? `:${i.sha256.slice(0, 12)}` : ''}`);
+  return <p class="muted from">from: {[program, ...files].join(', ')}</p>;
 }
 
 export function Facts({ rows }: { rows: [string, string][] }) {

@@ -3,7 +3,7 @@
 // Entry: reads the data that rooftile put into the page and shows the page for its kind.
 
 import { render } from 'preact';
-import { Facts, Header, useLook, Warnings } from './common';
+import { Facts, From, Header, useLook, Warnings } from './common';
 import { Explorer } from './explorer';
 import { count, si, time } from './format';
 import { MachinePage } from './machine_page';
@@ -85,6 +85,7 @@ function RooflinePage({ data }: { data: PageData & { kind: 'roofline' } }) {
       </Explorer>
       <Warnings list={r.warnings} />
       <Formulas roofline={r} />
+      <From provenance={r.provenance} />
     </>
   );
 }

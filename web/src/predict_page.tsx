@@ -2,7 +2,7 @@
 //
 // A predicted step: totals, phases, limiters, memory, operators, and its kernels under the roofs.
 
-import { Facts, Header, useLook, Warnings } from './common';
+import { Facts, From, Header, useLook, Warnings } from './common';
 import { Explorer } from './explorer';
 import { count, LEVEL_NAMES, percent, si, time } from './format';
 import { type Column, Table } from './table';
@@ -124,6 +124,7 @@ export function PredictPage({ data }: { data: PageData & { kind: 'predict' } }) 
       <h2>Operators</h2>
       <Table id="operators" columns={OPERATOR_COLUMNS} rows={operators} start={5} />
       <Warnings list={report.warnings} />
+      <From provenance={report.provenance} />
     </>
   );
 }

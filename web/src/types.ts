@@ -90,7 +90,14 @@ export interface Roofline {
     kernels: Difference[];
   };
   formulas: { quantity: string; formula: string; kernels: number }[];
+  provenance: Provenance;
   warnings: string[];
+}
+
+export interface Provenance {
+  version: string;
+  commit: string | null;
+  inputs: { kind: string; name: string; origin: string; sha256: string | null }[];
 }
 
 export interface Operator {
@@ -132,6 +139,7 @@ export interface Report {
   limiters: Record<string, number>;
   memory: Record<string, number | boolean | undefined>;
   operators: Operator[];
+  provenance: Provenance;
   warnings: string[];
 }
 

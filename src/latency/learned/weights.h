@@ -161,6 +161,5 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file);
 /// weights.json of a predictor: `name` is a folder of data/predictors in the catalogue or a folder
 /// on disk (contains '/').
 Result<Catalog::File> read_weights_file(const Catalog& catalog, std::string_view name);
-Result<Weights> load_weights(const Catalog& catalog, std::string_view name);
 
 }  // namespace rooftile::latency::learned

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/dtype.h"
-#include "core/file.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "hardware/gpu_spec.h"
@@ -426,15 +425,7 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
 Result<Catalog::File> read_weights_file(const Catalog& catalog, std::string_view name) {
   if (name.find('/') == std::string_view::npos)
     return catalog.read(fmt::format("predictors/{}/weights.json", name));
-  Catalog::File file;
-  file.name = std::string(name) + "/weights.json";
-  ROOFTILE_TRY(file.content, read_file(file.name));
-  return file;
-}
-
-Result<Weights> load_weights(const Catalog& catalog, std::string_view name) {
-  ROOFTILE_TRY(const auto file, read_weights_file(catalog, name));
-  return parse_weights(file.content, file.name);
+  return Catalog::read_path(std::string(name) + "/weights.json");
 }
 
 }  // namespace rooftile::latency::learned

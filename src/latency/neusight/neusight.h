@@ -101,8 +101,6 @@ std::array<double, kFeatures> normalized(const Cut& cut, const ClassModel& model
 std::string features_hash();
 std::string to_json(const Weights& weights);
 Result<Weights> parse_weights(std::string_view text, std::string file);
-/// `name` is a folder of data/predictors in the catalogue or a folder on disk (contains '/').
-Result<Weights> load_weights(const Catalog& catalog, std::string_view name);
 
 std::unique_ptr<Predictor> make_neusight(Weights weights);
 

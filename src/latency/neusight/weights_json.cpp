@@ -197,9 +197,4 @@ Result<Weights> parse_weights(std::string_view text, std::string file) {
   return weights;
 }
 
-Result<Weights> load_weights(const Catalog& catalog, std::string_view name) {
-  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, name));
-  return parse_weights(file.content, file.name);
-}
-
 }  // namespace rooftile::latency::neusight

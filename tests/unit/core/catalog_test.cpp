@@ -47,6 +47,29 @@ TEST_F(CatalogFolders, ALaterOverlayWins) {
   EXPECT_FALSE(catalog.overlay(root_.file("absent")));
 }
 
+TEST_F(CatalogFolders, AFileKnowsItsOriginAndWhatItReplaces) {
+  Catalog catalog = Catalog::embedded();
+  EXPECT_EQ(catalog.read(kL4)->origin, Catalog::Origin::Embedded);
+  EXPECT_EQ(catalog.read(kL4)->replaces, "");
+  const std::string one = folder("one", kL4, "first");
+  const std::string two = folder("two", kL4, "second");
+  ASSERT_TRUE(catalog.overlay(one));
+  EXPECT_EQ(catalog.read(kL4)->origin, Catalog::Origin::Overlay);
+  EXPECT_EQ(catalog.read(kL4)->replaces, std::string("catalog:") + kL4);
+  ASSERT_TRUE(catalog.overlay(one));  // once more: it does not replace itself
+  EXPECT_EQ(catalog.read(kL4)->replaces, std::string("catalog:") + kL4);
+  ASSERT_TRUE(catalog.overlay(two));
+  EXPECT_EQ(catalog.read(kL4)->replaces, one + "/" + kL4);
+  ASSERT_TRUE(catalog.overlay(folder("three", "gpus/mine.json", "mine")));
+  EXPECT_EQ(catalog.read("gpus/mine.json")->replaces, "");
+  EXPECT_EQ(catalog.overlays(), (std::vector<std::string>{one, one, two, root_.file("three")}));
+  const auto outside = Catalog::read_path(one + "/" + kL4);
+  ASSERT_TRUE(outside);
+  EXPECT_EQ(outside->origin, Catalog::Origin::File);
+  EXPECT_EQ(outside->content, "first");
+  EXPECT_FALSE(Catalog::read_path(one + "/" + kL4, 3));
+}
+
 TEST_F(CatalogFolders, TheEnvironmentOverlaysInItsOrder) {
   const std::string one = folder("one", kL4, "first");
   const std::string two = folder("two", kL4, "second");

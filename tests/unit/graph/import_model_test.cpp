@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/lower.h"
+#include "temporary_folder.h"
 
 namespace rooftile::graph {
 namespace {
@@ -20,6 +21,29 @@ TEST(ImportModel, NamesIgnoreCaseAndUnderscores) {
     ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
     EXPECT_EQ(graph->parameters, 774'030'080);
   }
+}
+
+// The names of files are one whether written with '-' or '_'; the user's own wins.
+TEST(ImportModel, AnOverlayWinsAndNamesWhatItReplaces) {
+  const rooftile::testing::TemporaryFolder folder;
+  for (const char* name : {"GPT2_LARGE.json", "gpt2.json", "mine.json"}) {
+    folder.write(std::string("models/") + name, R"({"model_type": "gpt2", "n_layer": 1})");
+  }
+  Catalog catalog = Catalog::embedded();
+  ASSERT_TRUE(catalog.overlay(folder.path().string()));
+  const auto input_of = [&](const std::string& model) {
+    const auto graph = import_model(catalog, model, {});
+    EXPECT_TRUE(graph) << to_string(graph.error());
+    return graph ? graph->input : Input{};
+  };
+  EXPECT_EQ(input_of("gpt2-large").file, folder.file("models/GPT2_LARGE.json"));
+  EXPECT_EQ(input_of("gpt2-large").replaces, "catalog:models/gpt2_large.json");
+  EXPECT_EQ(input_of("gpt2").origin, "overlay");
+  EXPECT_EQ(input_of("gpt2").replaces, "catalog:models/gpt2.json");
+  EXPECT_EQ(input_of("mine").replaces, "");
+  EXPECT_EQ(input_of("bert-base").origin, "embedded");
+  EXPECT_EQ(input_of(folder.file("models/mine.json")).origin, "file");
+  EXPECT_EQ(input_of(folder.file("models/mine.json")).sha256, input_of("mine").sha256);
 }
 
 TEST(ImportModel, UnknownNameSuggestsTheNearest) {

@@ -157,7 +157,15 @@ TEST(LoadGpu, AUsersFileWinsUnderAnyFileName) {
     const auto gpu = load_gpu(catalog, name);
     ASSERT_TRUE(gpu) << to_string(gpu.error());
     EXPECT_EQ(gpu->power_watt, 90.0) << name;
+    EXPECT_EQ(gpu->input.origin, "overlay");
+    EXPECT_EQ(gpu->input.file, folder.file("gpus/mine.json"));
+    EXPECT_EQ(gpu->input.replaces, "catalog:gpus/acme_test_gpu_10gb.json");
   }
+  const auto by_path = load_gpu(catalog, folder.file("gpus/mine.json"));
+  ASSERT_TRUE(by_path) << to_string(by_path.error());
+  EXPECT_EQ(by_path->input.origin, "file");
+  EXPECT_EQ(by_path->input.replaces, "");  // the user asked for this file
+  EXPECT_EQ(by_path->input.sha256, load_gpu(catalog, "tester")->input.sha256);
   const auto listed = list_gpus(catalog);
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->size(), 2u);  // not both files of test-gpu

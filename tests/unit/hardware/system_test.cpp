@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "hardware/load.h"
+#include "temporary_folder.h"
 
 namespace rooftile::hardware {
 namespace {
@@ -117,6 +120,32 @@ TEST(System, UnknownNamesSuggest) {
   ASSERT_FALSE(system);
   EXPECT_EQ(system.error().message, "unknown system \"dgx-h10\"");
   EXPECT_NE(system.error().hint.find("dgx-h100"), std::string::npos);
+}
+
+// An overlay wins by id and by alias, also where its file or id comes later in the alphabet.
+TEST(System, AUsersSystemWinsAndNamesWhatItReplaces) {
+  const rooftile::testing::TemporaryFolder folder;
+  const std::string same_id =
+      folder.write("systems/z.json", changed(kSystem, "\"box\"", "\"dgx-h100\""));
+  const std::string same_alias =
+      folder.write("systems/y.json", changed(changed(kSystem, "\"box\"", "\"zbox\""), "\"gpu\"",
+                                             "\"aliases\": [\"dgx-a100\"], \"gpu\""));
+  Catalog catalog = Catalog::embedded();
+  ASSERT_TRUE(catalog.overlay(folder.path().string()));
+  for (const auto& [name, file, replaced] :
+       {std::tuple("dgx-h100", same_id, "catalog:systems/nvidia_dgx_h100.json"),
+        std::tuple("dgx-a100", same_alias, "catalog:systems/nvidia_dgx_a100.json"),
+        std::tuple("zbox", same_alias, "")}) {
+    const auto system = load_system(catalog, name);
+    ASSERT_TRUE(system) << to_string(system.error());
+    EXPECT_EQ(system->name, "Test Box") << name;
+    EXPECT_EQ(system->input.kind, "system");
+    EXPECT_EQ(system->input.origin, "overlay");
+    EXPECT_EQ(system->input.file, file);
+    EXPECT_EQ(system->input.replaces, replaced);
+  }
+  EXPECT_EQ(load_system(catalog, "dgx-h200")->input.origin, "embedded");
+  EXPECT_EQ(load_system(catalog, same_id)->input.origin, "file");
 }
 
 TEST(System, ABridgeJoinsTwo) {

@@ -193,7 +193,9 @@ TEST(Neighbours, ReadWhatTheyWrote) {
 class Shipped : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto loaded = load_weights(catalog, "default");
+    const auto file = read_weights_file(catalog, "default");
+    ASSERT_TRUE(file) << to_string(file.error());
+    auto loaded = parse_weights(file->content, file->name);
     ASSERT_TRUE(loaded) << to_string(loaded.error());
     weights = *std::move(loaded);
   }
