@@ -113,10 +113,12 @@ class Descent {
 /// The lowest factor from which on no doubling pays, by quarters of octaves from the top: whole SMs
 /// make the time a staircase, so a search for the first one could stop on a step.
 constexpr int kPerOctave = 4;
-constexpr int kMost = 4 * kPerOctave;  // 16 times
+constexpr int kMost = 4 * kPerOctave;                       // 16 times
 using Ladder = std::array<double, kMost + kPerOctave + 1>;  ///< seconds
 
-double factor_at(int i) { return std::exp2(static_cast<double>(i) / kPerOctave); }
+double factor_at(int i) {
+  return std::exp2(static_cast<double>(i) / kPerOctave);
+}
 
 BalancePoint balance_of(MachineKey key, const Ladder& seconds) {
   int point = kMost;
@@ -151,8 +153,8 @@ Result<ScalingStudy> ScalingStudy::make(std::span<const graph::LoweredKernel> ke
   ScalingStudy study(without_texts(machine), predictor);
   for (const graph::LoweredKernel& kernel : kernels) {
     ROOFTILE_CHECK(latency::bind(kernel.work, machine));
-    const auto same = std::find_if(
-        study.kernels_.begin(), study.kernels_.end(), [&kernel](const auto& earlier) {
+    const auto same =
+        std::find_if(study.kernels_.begin(), study.kernels_.end(), [&kernel](const auto& earlier) {
           return earlier.work == kernel.work && earlier.memory_factor == kernel.memory_factor;
         });
     if (same == study.kernels_.end()) {
@@ -193,7 +195,8 @@ double CostModel::cost(const Factors& factors) const {
   double sum = 0;
   for (const MachineKey key : hardware::kAllMachineKeys) {
     const double f = factors.of(key);
-    sum += weight[static_cast<std::size_t>(key)] * (key == MachineKey::Clock ? f * f * f - 1 : f - 1);
+    sum +=
+        weight[static_cast<std::size_t>(key)] * (key == MachineKey::Clock ? f * f * f - 1 : f - 1);
   }
   return sum;
 }
@@ -229,10 +232,10 @@ std::optional<Optimum> optimize(const ScalingStudy& study, double target, const 
   std::optional<Optimum> best;
   // Starts: everything scaled, and the same without each of the ways to add compute.
   const std::array<std::vector<MachineKey>, 5> left_out{{{},
-                                                       {MachineKey::Sms},
-                                                       {MachineKey::Clock},
-                                                       {MachineKey::Sms, MachineKey::Clock},
-                                                       {MachineKey::Lanes, MachineKey::Clock}}};
+                                                         {MachineKey::Sms},
+                                                         {MachineKey::Clock},
+                                                         {MachineKey::Sms, MachineKey::Clock},
+                                                         {MachineKey::Lanes, MachineKey::Clock}}};
   for (const std::vector<MachineKey>& fixed : left_out) {
     for (std::size_t rung = 1; rung < kLadder.size(); ++rung) {
       Rungs rungs;

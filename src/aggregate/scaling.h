@@ -34,8 +34,7 @@ class ScalingStudy {
   [[nodiscard]] std::span<const graph::LoweredKernel> kernels() const { return kernels_; }
   [[nodiscard]] const hardware::Machine& machine() const { return machine_; }
   /// One launch within the step.
-  [[nodiscard]] latency::Estimate kernel(std::size_t index,
-                                         const hardware::Factors& factors) const;
+  [[nodiscard]] latency::Estimate kernel(std::size_t index, const hardware::Factors& factors) const;
   /// Without its operators.
   [[nodiscard]] StepEstimate step(const hardware::Factors& factors) const;
   /// All kernels of one variant, in order.

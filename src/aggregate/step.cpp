@@ -39,8 +39,8 @@ void StepSum::CorrelatedWidth::add(Seconds width) {
 }
 
 Seconds StepSum::CorrelatedWidth::total() const {
-  return Seconds::from_base(std::sqrt(kErrorCorrelation * sum.base() * sum.base() +
-                                      (1 - kErrorCorrelation) * squares));
+  return Seconds::from_base(
+      std::sqrt(kErrorCorrelation * sum.base() * sum.base() + (1 - kErrorCorrelation) * squares));
 }
 
 void StepSum::add(const graph::LoweredKernel& kernel, const latency::Estimate& estimate) {

@@ -23,8 +23,8 @@ Result<Report> predict(const Request& request, const Catalog& catalog);
 Result<Report> predict_with(const Request& request, const Catalog& catalog,
                             const latency::Predictor& predictor);
 
-/// The kernels of the step on one GPU in the order of execution, or the one of `conv`, each with its
-/// estimate per launch; kernels of a block that repeats have a count. request.gpu and
+/// The kernels of the step on one GPU in the order of execution, or the one of `conv`, each with
+/// its estimate per launch; kernels of a block that repeats have a count. request.gpu and
 /// request.machine are not looked at.
 struct EstimatedKernels {
   std::vector<aggregate::OperatorEstimate> operators;

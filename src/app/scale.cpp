@@ -135,8 +135,7 @@ report::ScaleVariant make_variant(const ScalingStudy& study, const Factors& fact
   variant.cost = cost.cost(factors);
   Seconds longest;
   for (const hardware::Resource limiter : hardware::kAllResources) {
-    const Seconds time =
-        limiter == hardware::Resource::Host ? step.parts.host : step.of(limiter);
+    const Seconds time = limiter == hardware::Resource::Host ? step.parts.host : step.of(limiter);
     if (!(time > Seconds{})) continue;
     variant.share.emplace(name_of(limiter), time / step.total);
     if (time > longest) longest = time, variant.limiter = name_of(limiter);
@@ -195,8 +194,7 @@ Result<report::ScaleStep> make_step(std::string name, const ScalingStudy& study,
   if (choices.study) {
     for (const double factor : {2.0, 4.0}) {
       for (const MachineKey key : hardware::kAllMachineKeys) {
-        step.variants.push_back(
-            make_variant(study, Factors::one(key, factor), base, choices.cost));
+        step.variants.push_back(make_variant(study, Factors::one(key, factor), base, choices.cost));
       }
     }
   }

@@ -30,8 +30,8 @@ Error too_small(MachineKey key, double factor, std::string message, double least
   return {.code = ErrorCode::BadInput,
           .where = fmt::format("--set {}={:g}", name_of(key), factor),
           .message = std::move(message),
-          .hint = fmt::format("the least factor for this GPU and workload is {}={}",
-                              name_of(key), factor_text(least))};
+          .hint = fmt::format("the least factor for this GPU and workload is {}={}", name_of(key),
+                              factor_text(least))};
 }
 
 bool is_product(const LoweredKernel& kernel) {

@@ -70,8 +70,9 @@ Result<Choices> parse(const TrafficRequest& request) {
   }
   if (request.tile == "auto") return choices;
   if (choices.algorithm && *choices.algorithm != latency::ConvAlgorithm::ImplicitGemm) {
-    return usage_error(fmt::format("--tile is for the implicit GEMM, not for {}", request.algorithm),
-                       "leave one of --tile and --algorithm out");
+    return usage_error(
+        fmt::format("--tile is for the implicit GEMM, not for {}", request.algorithm),
+        "leave one of --tile and --algorithm out");
   }
   const auto parts = split(request.tile, 'x');
   if (parts.size() == 2) {
@@ -140,10 +141,10 @@ Result<latency::Estimate> forced(const aggregate::OperatorEstimate& op, const op
   }
   latency::ConvCandidate candidate = *found;
   if (choices.tile) {
-    candidate = latency::implicit_candidate(
-        conv, work.dtype, g,
-        {static_cast<double>(choices.tile->m), static_cast<double>(choices.tile->n),
-         found->time.split});
+    candidate =
+        latency::implicit_candidate(conv, work.dtype, g,
+                                    {static_cast<double>(choices.tile->m),
+                                     static_cast<double>(choices.tile->n), found->time.split});
   }
   ROOFTILE_TRY(const auto job, latency::bind(work, study.machine));
   return aggregate::in_step(latency::conv_estimate(job, study.machine, candidate), op.kernel);
@@ -171,9 +172,8 @@ std::optional<Countable> countable(const ops::KernelWork& work, const latency::E
   const latency::StreamTile tile = latency::tile_of(
       g, {static_cast<double>(estimate.plan.tile_m), static_cast<double>(estimate.plan.tile_n)},
       latency::element_of(work.dtype));
-  const traffic::CutOptions cut{.tile = latency::cta_tile(tile),
-                                .split_k = estimate.plan.split_k,
-                                .access = g.access};
+  const traffic::CutOptions cut{
+      .tile = latency::cta_tile(tile), .split_k = estimate.plan.split_k, .access = g.access};
   const auto machine = caches(g, tile, latency::element_of(work.dtype), order);
   if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
     if (estimate.algorithm != name_of(latency::ConvAlgorithm::ImplicitGemm)) return std::nullopt;
@@ -370,8 +370,8 @@ void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Stu
   for (const auto& [level, known] : {std::pair{"L2", report.l2_ceiling.has_value()},
                                      std::pair{"L1", report.l1_ceiling.has_value()}}) {
     if (known) continue;
-    report.warnings.push_back(
-        fmt::format("{0}: no {1} bandwidth is known, so {1} is never the limiter", gpu.name, level));
+    report.warnings.push_back(fmt::format(
+        "{0}: no {1} bandwidth is known, so {1} is never the limiter", gpu.name, level));
   }
 }
 

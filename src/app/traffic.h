@@ -21,13 +21,13 @@
 namespace rooftile::app {
 
 struct TrafficRequest {
-  Request step;                         ///< model (or empty), GPU, phase, batch, dtype
-  std::optional<ops::ConvShape> conv;   ///< one layer instead of a model
+  Request step;                          ///< model (or empty), GPU, phase, batch, dtype
+  std::optional<ops::ConvShape> conv;    ///< one layer instead of a model
   std::string traffic_model = "closed";  ///< closed | exact | paper
-  std::string order = "column";         ///< column | row | swizzled
-  std::string algorithm = "auto";       ///< of convolutions: auto | implicit_gemm | ...
-  std::string tile = "auto";            ///< of their implicit GEMM: auto | 128x64 | ...
-  bool simulate = false;                ///< also count with the cache simulator
+  std::string order = "column";          ///< column | row | swizzled
+  std::string algorithm = "auto";        ///< of convolutions: auto | implicit_gemm | ...
+  std::string tile = "auto";             ///< of their implicit GEMM: auto | 128x64 | ...
+  bool simulate = false;                 ///< also count with the cache simulator
 };
 
 Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catalog& catalog,

@@ -114,7 +114,9 @@ std::vector<std::string> flag_notes(std::span<const graph::LoweredKernel> kernel
   std::vector<std::string> notes;
   if (used.tile || used.algorithm || used.paper) {
     notes.push_back(fmt::format("{}: convolutions are shown as asked for, not as predicted",
-                                used.tile ? "tile" : used.algorithm ? "algorithm" : "paper"));
+                                used.tile        ? "tile"
+                                : used.algorithm ? "algorithm"
+                                                 : "paper"));
   }
   if (used.tile && rows.products > 0) {
     notes.push_back(fmt::format("tile: --tile applies to convolutions; {} {} own tile",
@@ -135,10 +137,9 @@ std::vector<std::string> flag_notes(std::span<const graph::LoweredKernel> kernel
         uncounted, rows.others > 0 ? " (--algorithm implicit_gemm counts convolutions)" : ""));
   }
   if (used.simulate && !uncounted.empty()) {
-    notes.push_back(
-        fmt::format("simulate: the simulator counts tiled products; no simulated bytes for {}{}",
-                    uncounted,
-                    rows.others > 0 ? " (--algorithm implicit_gemm simulates convolutions)" : ""));
+    notes.push_back(fmt::format(
+        "simulate: the simulator counts tiled products; no simulated bytes for {}{}", uncounted,
+        rows.others > 0 ? " (--algorithm implicit_gemm simulates convolutions)" : ""));
   }
   return notes;
 }

@@ -86,8 +86,9 @@ void add_traffic(CLI::App& app, Context& context) {
   command->add_option("--order", options->request.order, "of CTAs: column, row or swizzled")
       ->capture_default_str();
   command
-      ->add_option("--algorithm", options->request.algorithm,
-                   "of convolutions, instead of the predicted one: implicit_gemm, winograd_fused, ...")
+      ->add_option(
+          "--algorithm", options->request.algorithm,
+          "of convolutions, instead of the predicted one: implicit_gemm, winograd_fused, ...")
       ->capture_default_str();
   command->add_option("--tile", options->request.tile, "CTA tile of implicit GEMMs, e.g. 128x64")
       ->capture_default_str();

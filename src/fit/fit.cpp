@@ -86,7 +86,10 @@ class Fitter {
   /// The forms, and the catalogue: what it publishes about GPUs without rows goes into the fit.
   [[nodiscard]] std::string format() const {
     Fnv1a hash;
-    for (const hardware::GpuSpec& gpu : catalogue_) hash.add(gpu.input.sha256);
+    for (const hardware::GpuSpec& gpu : catalogue_) {
+      hash.add(gpu.input.sha256);
+      hash.add(gpu.arch.input.sha256);
+    }
     return fmt::format("{}-{:016x}", features_hash(), hash.value());
   }
 

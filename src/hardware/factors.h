@@ -40,10 +40,11 @@ enum class MachineKey : std::uint8_t {
   DramBandwidth,
   Clock
 };
-inline constexpr std::array kAllMachineKeys{
-    MachineKey::Sms,         MachineKey::Lanes,         MachineKey::SmMemory,
-    MachineKey::SharedBandwidth, MachineKey::L1Bandwidth, MachineKey::L2Bandwidth,
-    MachineKey::L2Size,      MachineKey::DramBandwidth, MachineKey::Clock};
+inline constexpr std::array kAllMachineKeys{MachineKey::Sms,         MachineKey::Lanes,
+                                            MachineKey::SmMemory,    MachineKey::SharedBandwidth,
+                                            MachineKey::L1Bandwidth, MachineKey::L2Bandwidth,
+                                            MachineKey::L2Size,      MachineKey::DramBandwidth,
+                                            MachineKey::Clock};
 inline constexpr std::size_t kMachineKeys = kAllMachineKeys.size();
 
 /// sms lanes sm_memory shared_bw l1_bw l2_bw l2_size dram_bw clock

@@ -22,9 +22,9 @@ enum class Resource : std::uint8_t {
   Launch,   ///< start of a kernel, and the gap to the one before
   Host,     ///< a host that cannot launch fast enough
 };
-inline constexpr std::array kAllResources{
-    Resource::Compute, Resource::Shared,  Resource::L1,     Resource::L2,  Resource::Dram,
-    Resource::Link,    Resource::Latency, Resource::Launch, Resource::Host};
+inline constexpr std::array kAllResources{Resource::Compute, Resource::Shared, Resource::L1,
+                                          Resource::L2,      Resource::Dram,   Resource::Link,
+                                          Resource::Latency, Resource::Launch, Resource::Host};
 inline constexpr std::size_t kResources = kAllResources.size();
 
 /// compute shared l1 l2 dram link latency launch host

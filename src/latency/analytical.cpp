@@ -87,12 +87,11 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
   consider(Resource::Dram,
            out.traffic.dram().base() / (kDramFraction * machine.dram_bandwidth.base()));
   if (machine.l2_bandwidth) {
-    consider(Resource::L2,
-             out.traffic.l2.base() / (kCacheFraction * machine.l2_bandwidth->base()));
+    consider(Resource::L2, out.traffic.l2.base() / (kCacheFraction * machine.l2_bandwidth->base()));
   }
   if (machine.l1_bandwidth) {
     consider(Resource::L1, out.traffic.l1.base() /
-                                 (kCacheFraction * busy * clock * machine.l1_bandwidth->base()));
+                               (kCacheFraction * busy * clock * machine.l1_bandwidth->base()));
   }
   consider(Resource::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
   return launched(out, machine);

@@ -434,10 +434,10 @@ std::string_view name_of(ConvAlgorithm algorithm) {
 }
 
 Result<ConvAlgorithm> parse_conv_algorithm(std::string_view text) {
-  constexpr std::array kAll{ConvAlgorithm::ImplicitGemm,     ConvAlgorithm::ImplicitSmallTile,
-                            ConvAlgorithm::WinogradFused,    ConvAlgorithm::WinogradNonfused,
-                            ConvAlgorithm::Fft,              ConvAlgorithm::ExplicitGemm,
-                            ConvAlgorithm::Direct,           ConvAlgorithm::Depthwise};
+  constexpr std::array kAll{ConvAlgorithm::ImplicitGemm,  ConvAlgorithm::ImplicitSmallTile,
+                            ConvAlgorithm::WinogradFused, ConvAlgorithm::WinogradNonfused,
+                            ConvAlgorithm::Fft,           ConvAlgorithm::ExplicitGemm,
+                            ConvAlgorithm::Direct,        ConvAlgorithm::Depthwise};
   std::vector<std::string_view> names;
   for (const ConvAlgorithm algorithm : kAll) {
     if (name_of(algorithm) == text) return algorithm;

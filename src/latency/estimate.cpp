@@ -21,8 +21,7 @@ Seconds Breakdown::on_chip() const {
 }
 
 Seconds Breakdown::time() const {
-  const double joined =
-      join_seconds(on_chip().base(), of(Resource::Dram).base(), join) * residual;
+  const double joined = join_seconds(on_chip().base(), of(Resource::Dram).base(), join) * residual;
   return Seconds::from_base(joined) + of(Resource::Launch) + of(Resource::Host);
 }
 

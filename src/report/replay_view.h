@@ -21,7 +21,7 @@ struct ReplayReport {
   double then_ms = 0, now_ms = 0;             ///< the step
   std::vector<ReplayDifference> differences;  ///< of the results; empty: reproduced
   std::vector<std::string> changes;           ///< of version, commit and inputs, as sentences
-  ProvenanceReport provenance{};                ///< now
+  ProvenanceReport provenance{};              ///< now
   std::vector<std::string> warnings;          ///< of the prediction, now
 
   [[nodiscard]] bool reproduced() const { return differences.empty(); }

@@ -114,8 +114,7 @@ std::string layers_text(const ScaleStep& step, const TextOptions& options) {
   for (const ScaledLayer& layer : step.layers) {
     table.add({layer.name, fmt::format("{:g}", layer.count), format_ms(layer.base_ms),
                format_ms(layer.time_ms), fmt::format("{:.2f}x", layer.base_ms / layer.time_ms),
-               layer.base_limiter, layer.limiter, balance_cell(layer),
-               algorithm_cell(layer)});
+               layer.base_limiter, layer.limiter, balance_cell(layer), algorithm_cell(layer)});
   }
   return "\n" + table.render(options.width, 2);
 }
@@ -138,10 +137,10 @@ std::string balance_text(const ScaleStep& step) {
 }
 
 ordered_json variant_json(const ScaleVariant& variant) {
-  return {{"factors", variant.factors},       {"time_ms", variant.time_ms},
-          {"speedup", variant.speedup},       {"cost", variant.cost},
-          {"limiter", variant.limiter},
-          {"bottleneck", variant.limiter}, {"share", variant.share}};
+  return {{"factors", variant.factors}, {"time_ms", variant.time_ms},
+          {"speedup", variant.speedup}, {"cost", variant.cost},
+          {"limiter", variant.limiter}, {"bottleneck", variant.limiter},
+          {"share", variant.share}};
 }
 
 ordered_json step_json(const ScaleStep& step) {

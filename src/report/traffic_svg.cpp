@@ -28,13 +28,13 @@ struct Style {
 // Colours that stay apart for colour-blind readers (Okabe and Ito).
 constexpr std::array<Style, 3> kLevels{{{"L1", "#56b4e9"}, {"L2", "#0072b2"}, {"DRAM", "#d55e00"}}};
 constexpr std::array<Style, 8> kLimiters{{{"compute", "#009e73"},
-                                             {"shared", "#999999"},
-                                             {"l1", "#56b4e9"},
-                                             {"l2", "#0072b2"},
-                                             {"dram", "#d55e00"},
-                                             {"latency", "#cc79a7"},
-                                             {"launch", "#b8a000"},
-                                             {"host", "#6b4c9a"}}};
+                                          {"shared", "#999999"},
+                                          {"l1", "#56b4e9"},
+                                          {"l2", "#0072b2"},
+                                          {"dram", "#d55e00"},
+                                          {"latency", "#cc79a7"},
+                                          {"launch", "#b8a000"},
+                                          {"host", "#6b4c9a"}}};
 
 std::string_view color_of(std::string_view limiter) {
   for (const Style& style : kLimiters) {

@@ -131,10 +131,9 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
 
 std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
   std::string text =
-      "\n" +
-      wrapped(fmt::format("{} {}: {}, {} CTAs of {} in {:.1f} waves", layer.shape, layer.phase,
-                          layer.algorithm, layer.ctas, layer.tile, layer.waves),
-              options.width, 2);
+      "\n" + wrapped(fmt::format("{} {}: {}, {} CTAs of {} in {:.1f} waves", layer.shape,
+                                 layer.phase, layer.algorithm, layer.ctas, layer.tile, layer.waves),
+                     options.width, 2);
   Table table({{.title = "algorithm"},
                {.title = "tile"},
                {.title = "FLOPs", .align = Align::Right},
@@ -289,17 +288,17 @@ std::string traffic_to_json(const TrafficReport& report) {
 std::string traffic_to_csv(const TrafficReport& report) {
   std::string text =
       "name,op,phase,count,shape,dtype,l1_bytes,l2_bytes,dram_read_bytes,dram_write_bytes,"
-      "compulsory_read_bytes,latency_ms,limiter,tile,ctas,waves,algorithm,fidelity,latency_exact_ms,"
+      "compulsory_read_bytes,latency_ms,limiter,tile,ctas,waves,algorithm,fidelity,latency_exact_"
+      "ms,"
       "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram,"
       "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes,"
       "algorithms_ms\n";
   for (const LayerTraffic& l : report.layers) {
     const double dram = l.read.dram + l.dram_written;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
-                        csv_field(l.name),
-                        l.op, l.phase, l.count, csv_field(l.shape), l.dtype, l.read.l1, l.read.l2,
-                        l.read.dram, l.dram_written, l.compulsory_read, l.latency_ms, l.limiter,
-                        l.tile, l.ctas, l.waves, l.algorithm, l.fidelity,
+                        csv_field(l.name), l.op, l.phase, l.count, csv_field(l.shape), l.dtype,
+                        l.read.l1, l.read.l2, l.read.dram, l.dram_written, l.compulsory_read,
+                        l.latency_ms, l.limiter, l.tile, l.ctas, l.waves, l.algorithm, l.fidelity,
                         l.latency_exact_ms ? fmt::format("{}", *l.latency_exact_ms) : "");
     text += fmt::format("{},{},{},{},{},{},{},{},", ratio(l.read.l1, l.read.l2),
                         ratio(l.read.l2, l.read.dram), demand(l.read.l1, l), demand(l.read.l2, l),

@@ -45,9 +45,9 @@ struct LayerTraffic {
   std::string tile;
   std::int64_t ctas = 0;
   double waves = 0;
-  std::string algorithm;    ///< of a convolution
+  std::string algorithm;                     ///< of a convolution
   std::vector<AlgorithmTraffic> algorithms;  ///< all that apply, fastest first
-  std::string fidelity;     ///< of the bytes: closed | exact | paper
+  std::string fidelity;                      ///< of the bytes: closed | exact | paper
   /// The same kernel with these bytes instead of the closed forms'; uncalibrated.
   std::optional<double> latency_exact_ms;
   std::optional<LevelBytes> simulated;

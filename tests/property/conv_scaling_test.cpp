@@ -107,7 +107,8 @@ TEST(ConvScaling, EveryAlgorithmMovesAtLeastTheCompulsoryBytes) {
   Cases cases(8);
   for (int i = 0; i < 600; ++i) {
     const Case c = cases.next();
-    for (const ConvCandidate& candidate : conv_candidates(c.conv(), c.work.dtype, timed(c, {}), {})) {
+    for (const ConvCandidate& candidate :
+         conv_candidates(c.conv(), c.work.dtype, timed(c, {}), {})) {
       const std::string text = c.text + " " + std::string(name_of(candidate.algorithm));
       EXPECT_GE(candidate.read.dram, c.work.read.base() * (1 - 1e-12)) << text;
       EXPECT_GE(candidate.read.l2, candidate.read.dram * (1 - 1e-12)) << text;

@@ -35,9 +35,10 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   std::string limiters, tiles, algorithms;
   for (const report::LayerTraffic& layer : report.layers) {
     std::array<double, 16> numbers{
-        layer.read.l1,      layer.read.l2,      layer.read.dram,
-        layer.dram_written, layer.latency_ms,   static_cast<double>(layer.ctas),
-        layer.waves,        layer.latency_exact_ms.value_or(layer.latency_ms),
+        layer.read.l1,        layer.read.l2,
+        layer.read.dram,      layer.dram_written,
+        layer.latency_ms,     static_cast<double>(layer.ctas),
+        layer.waves,          layer.latency_exact_ms.value_or(layer.latency_ms),
         layer.compulsory_read};
     if (layer.simulated) {
       numbers[9] = layer.simulated->l1;

@@ -244,11 +244,9 @@ class LearnedPredictor final : public Predictor {
       estimate.extrapolated = true;
       return estimate;
     }
-    const Breakdown breakdown =
-        job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
+    const Breakdown breakdown = job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
     set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
-    set_interval(estimate,
-                 half_width(question, breakdown.time().base(), form->nearest_class));
+    set_interval(estimate, half_width(question, breakdown.time().base(), form->nearest_class));
     if (form->analysis) {
       estimate.algorithm = form->analysis->algorithm;
       estimate.traffic = form->analysis->traffic;
@@ -269,7 +267,8 @@ class RooflinePredictor final : public Predictor {
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
     Estimate estimate = planned(job, machine, std::nullopt);
-    set_time(job.work, job.roof, machine.gpu, roofline_breakdown(job, dram_roofline(job)), estimate);
+    set_time(job.work, job.roof, machine.gpu, roofline_breakdown(job, dram_roofline(job)),
+             estimate);
     estimate.provenance = Provenance::Analytical;
     return estimate;
   }

@@ -37,8 +37,8 @@ TEST(Factors, RatesFollowSmsLanesAndClock) {
     EXPECT_DOUBLE_EQ(twice.gpu.peak.at(key) / machine.gpu.peak.at(key), 2) << name_of(factor);
     EXPECT_DOUBLE_EQ(twice.gpu.measured.rate.at(key) / machine.gpu.measured.rate.at(key), 2);
     EXPECT_DOUBLE_EQ(*twice.gpu.power_watt / *machine.gpu.power_watt, 2);
-    const double l1 = twice.bandwidth(MemoryLevel::L1)->value /
-                      machine.bandwidth(MemoryLevel::L1)->value;
+    const double l1 =
+        twice.bandwidth(MemoryLevel::L1)->value / machine.bandwidth(MemoryLevel::L1)->value;
     EXPECT_DOUBLE_EQ(l1, factor == MachineKey::Lanes ? 1 : 2) << name_of(factor);
     for (const MemoryLevel level : {MemoryLevel::L2, MemoryLevel::Dram}) {
       EXPECT_EQ(twice.bandwidth(level)->value, machine.bandwidth(level)->value);
@@ -61,8 +61,8 @@ TEST(Factors, BandwidthsKeepWhatIsAttainedOfThem) {
   EXPECT_DOUBLE_EQ(*twice.gpu.measured.dram_copy / *twice.gpu.dram.bandwidth,
                    *machine.gpu.measured.dram_copy / *machine.gpu.dram.bandwidth);
   const Machine l2 = scaled(machine, Factors::one(MachineKey::L2Bandwidth, 3));
-  EXPECT_DOUBLE_EQ(
-      l2.bandwidth(MemoryLevel::L2)->value / machine.bandwidth(MemoryLevel::L2)->value, 3);
+  EXPECT_DOUBLE_EQ(l2.bandwidth(MemoryLevel::L2)->value / machine.bandwidth(MemoryLevel::L2)->value,
+                   3);
 }
 
 TEST(Factors, MeasuredCeilingsAreMultipliedToo) {

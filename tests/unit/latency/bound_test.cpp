@@ -46,7 +46,9 @@ TEST(Bound, EveryLevelHasItsOwnBytes) {
                                         .dram_written = Bytes::from_base(4e6),
                                         .dram_avoidable = Bytes::from_base(3e6)},
                                        kRoof);
-  const auto us = [&](Resource limiter) { return to_us(*terms[static_cast<std::size_t>(limiter)]); };
+  const auto us = [&](Resource limiter) {
+    return to_us(*terms[static_cast<std::size_t>(limiter)]);
+  };
   EXPECT_NEAR(us(Resource::Compute), 2.0, 1e-9);
   EXPECT_NEAR(us(Resource::L1), 4.0, 1e-9);
   EXPECT_NEAR(us(Resource::L2), 10.0, 1e-9);

@@ -74,8 +74,7 @@ TEST(StreamTime, NamesTheSlowestStream) {
   TimeMachine m = round_machine();
   StreamWork work{.m = 40 * 128, .n = 128, .k = 800};
   work.dram = 1e9;  // 1.2 ms at 0.82 TB/s against 0.82 ms of compute
-  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).limiter,
-            Resource::Dram);
+  EXPECT_EQ(stream_time(m, work, {}, stream_tuning(round_machine(), 0)).limiter, Resource::Dram);
   work.dram = 0;
   work.l2 = 40 * 100 * 16384.0;                      // 16 KiB per iteration: 65.5 MB
   m.l2_bandwidth = BytesPerSecond::from_base(40e9);  // 1.64 ms

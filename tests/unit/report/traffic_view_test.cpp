@@ -96,9 +96,11 @@ TEST(TrafficView, JsonListsTheAlgorithms) {
 
 TEST(TrafficView, CsvHasReuseDemandAndFractions) {
   const std::string csv = traffic_to_csv(one_layer());
-  EXPECT_NE(csv.find("fidelity,latency_exact_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
-                     "ceiling_l2,ceiling_dram,simulated_l1_bytes,"),
-            std::string::npos);
+  EXPECT_NE(
+      csv.find(
+          "fidelity,latency_exact_ms,reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,"
+          "ceiling_l2,ceiling_dram,simulated_l1_bytes,"),
+      std::string::npos);
   EXPECT_NE(csv.find(",fft,exact,0.75,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,,"
                      "fft=0.5;implicit_gemm=1\n"),
             std::string::npos)
