@@ -388,6 +388,8 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
   ROOFTILE_TRY(auto estimated,
                estimate_kernels(request.step, request.conv, machine, catalog, *predictor));
   std::vector<aggregate::OperatorEstimate>& operators = estimated.operators;
+  // What is not launched moves nothing.
+  std::erase_if(operators, [](const auto& op) { return op.kernel.memory_factor <= 0; });
 
   report::TrafficReport report = start_report(request, machine);
   report.warnings.insert(report.warnings.end(), estimated.notes.begin(), estimated.notes.end());

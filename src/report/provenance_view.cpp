@@ -36,6 +36,8 @@ std::string provenance_to_text(const ProvenanceReport& provenance, bool color) {
   std::string text = fmt::format("from: rooftile {}", provenance.version);
   if (provenance.commit) text += " " + short_commit(*provenance.commit);
   for (const Input& input : provenance.inputs) {
+    // One line: a GPU's own architecture file is in the JSON report.
+    if (input.kind == "architecture" && input.origin == "embedded") continue;
     const std::vector<const Input*>& alike = kinds[input.kind];
     if (alike.size() <= kMostFiles) {
       text += ", " + file_text(input);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue.h"
 #include "memory_file.h"
 #include "profile/evaluate.h"
 #include "profile/importer.h"
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (profiles.back().kernels.size() > kernels) std::abort();
   }
   for (const profile::RawProfile& profile : profiles) {
-    const auto run = profile::evaluate(profile, {});
+    const auto run = profile::evaluate(profile, {}, fuzz::architectures());
     if (fuzz::explained(run) && run->kernels.size() != profile.kernels.size()) std::abort();
   }
   return 0;

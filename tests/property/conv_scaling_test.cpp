@@ -9,6 +9,7 @@
 #include <random>
 
 #include "hardware/factors.h"
+#include "latency/conv_time.h"
 #include "latency/gemm_time.h"
 #include "latency/predictor.h"
 #include "ops/any_op.h"

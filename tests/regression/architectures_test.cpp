@@ -62,7 +62,8 @@ testing::Table table_now() {
     }
   };
   const Catalog catalog = Catalog::embedded();
-  for (const Architecture& arch : list_architectures(catalog).value()) {
+  const auto architectures = list_architectures(catalog).value();
+  for (const Architecture& arch : architectures) {
     add_sm(arch, add);
     add_rest(arch, add);
   }

@@ -77,7 +77,7 @@ Result<std::vector<std::string>> kernel_values(const std::string& arguments) {
   ROOFTILE_TRY(const auto kernels, app::kernel(given.op, given.request, catalog()));
   std::array<double, 10> sums{};
   std::array<std::string, 5> words;
-  for (const report::KernelReport& kernel : kernels) {
+  for (const report::KernelReport& kernel : kernels.kernels) {
     const OperatorReport& row = kernel.row;
     const std::array<double, 10> numbers{
         row.latency_ms, row.low_ms,     row.high_ms,      row.bound_ms, kernel.in_stream_ms,

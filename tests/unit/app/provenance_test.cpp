@@ -92,13 +92,16 @@ std::vector<std::string> kinds_of(const ProvenanceReport& provenance) {
 
 TEST_F(Provenance, APredictionNamesAllOfItsFiles) {
   const Report report = predicted(request());
-  EXPECT_THAT(kinds_of(report.provenance), ElementsAre("gpu file", "machine file", "model file",
-                                                       "predictor file", "system file"));
+  EXPECT_THAT(kinds_of(report.provenance),
+              ElementsAre("architecture embedded", "gpu file", "machine file", "model file",
+                          "predictor file", "system file"));
   for (const Input& input : report.provenance.inputs) {
+    if (input.origin != "file") continue;
     EXPECT_EQ(input.sha256, sha256(read_file(input.file).value())) << input.file;
   }
-  EXPECT_THAT(kinds_of(predicted(step_of("gpt2", "l4")).provenance),
-              ElementsAre("gpu embedded", "model embedded", "predictor embedded"));
+  EXPECT_THAT(
+      kinds_of(predicted(step_of("gpt2", "l4")).provenance),
+      ElementsAre("architecture embedded", "gpu embedded", "model embedded", "predictor embedded"));
   Request by_bound = step_of("gpt2", "l4");
   by_bound.predictor = "bound";
   const Report bound = predicted(by_bound);
@@ -150,14 +153,18 @@ TEST_F(Provenance, AnOverlayIsNamedInEveryReport) {
   const auto traffic_report = traffic(layers, catalog_, {});
   ASSERT_TRUE(traffic_report) << to_string(traffic_report.error());
   EXPECT_THAT(traffic_report->warnings, Contains(gpu_note));
-  EXPECT_THAT(kinds_of(traffic_report->provenance), ElementsAre("gpu overlay", "model embedded"));
+  EXPECT_THAT(
+      kinds_of(traffic_report->provenance),
+      ElementsAre("architecture embedded", "gpu overlay", "model embedded", "predictor overlay"));
   ScaleRequest variant;
   variant.step = step_of("alexnet", "l4");
   variant.set = {"dram_bw=2"};
   const auto scale_report = scale(variant, catalog_, {});
   ASSERT_TRUE(scale_report) << to_string(scale_report.error());
   EXPECT_THAT(scale_report->warnings, Contains(gpu_note));
-  EXPECT_THAT(kinds_of(scale_report->provenance), ElementsAre("gpu overlay", "model embedded"));
+  EXPECT_THAT(
+      kinds_of(scale_report->provenance),
+      ElementsAre("architecture embedded", "gpu overlay", "model embedded", "predictor overlay"));
 }
 
 class Replay : public Provenance {

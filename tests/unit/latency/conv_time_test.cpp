@@ -38,7 +38,7 @@ TimeMachine round_machine() {
   m.clock = Hertz::from_base(1e9);
   m.shared = Bytes::from_base(96 * 1024);
   m.l2_size = Bytes::from_base(4 << 20);
-  m.shared_bandwidth = kSharedBandwidth;
+  m.shared_bandwidth = BytesPerCycle::from_base(128);
   m.dram_bandwidth = BytesPerSecond::from_base(1e12);
   m.constants.issue = 1;
   m.constants.latency_floor = 50, m.constants.latency_miss = 950;

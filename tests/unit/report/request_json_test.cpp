@@ -63,8 +63,8 @@ TEST(RequestJson, AbsentKeysAreDefaults) {
 }
 
 TEST(RequestJson, WhatIsNotKnownIsAnError) {
-  EXPECT_EQ(failure(R"({"model": "gpt2", "gpu": "l4", "bacth": 3})"),
-            "error: x.json:/bacth: unknown key \"bacth\"\nhint: did you mean \"batch\"?\n");
+  EXPECT_EQ(failure(R"({"model": "gpt2", "gpu": "l4", "bach": 3})"),
+            "error: x.json:/bach: unknown key \"bach\"\nhint: did you mean \"batch\"?\n");
   EXPECT_NE(failure(R"({"model": "gpt2"})").find("missing key \"gpu\""), std::string::npos);
   EXPECT_NE(failure(R"({"model": 2, "gpu": "l4"})").find("x.json:/model"), std::string::npos);
   EXPECT_NE(failure(R"({"model": "a", "gpu": "l4", "batch": 1.5})").find("x.json:/batch"),
