@@ -71,7 +71,7 @@ TEST(GpuView, OneGpuShowsRidgePointsPerLevelAndSources) {
 }
 
 TEST(GpuView, LintNamesFileRuleAndReason) {
-  Catalog catalog = hardware::minimal_catalog();
+  Catalog catalog = hardware::bare_catalog();
   catalog.add("gpus/a.json", hardware::edited("2 Gbit/s", "2.4 Gbit/s"));
   catalog.add("gpus/b.json", hardware::edited("\"100 W\"",
                                               "\"1 W\", \"lint\": {\"allow\": {\"power\": "
