@@ -158,9 +158,10 @@ class GpuDevice final : public Device {
       // Floating-point products with FP32 accumulators run at half the rate on GeForce parts.
       const bool may_be_half = c.pipe == Pipe::Tensor && c.dtype != DType::Int8 &&
                                description_.name.find("GeForce") != std::string::npos;
-      limits.flops[key] = {.value = FlopsPerCycle::from_base(
-                               known.value_or(hardware::widest_flop_per_clock(architectures, key)) * units),
-                           .exact = known.has_value() && !may_be_half};
+      limits.flops[key] = {
+          .value = FlopsPerCycle::from_base(
+              known.value_or(hardware::widest_flop_per_clock(architectures, key)) * units),
+          .exact = known.has_value() && !may_be_half};
     }
   }
 

@@ -205,9 +205,9 @@ class OpenClDevice final : public Device {
         hardware::list_architectures(Catalog::embedded()).value();  // tests load them all
     for (const auto& [dtype, program] : programs_) {
       const double lanes = kWidestVector / size_of(dtype).base();
-      const double flops =
-          is_cpu_ ? 2.0 * cpu::most_links_per_cycle() * lanes
-                  : kMultiprocessors * hardware::widest_flop_per_clock(architectures, {.dtype = dtype});
+      const double flops = is_cpu_ ? 2.0 * cpu::most_links_per_cycle() * lanes
+                                   : kMultiprocessors * hardware::widest_flop_per_clock(
+                                                            architectures, {.dtype = dtype});
       limits.flops[{.dtype = dtype}] = {.value = FlopsPerCycle::from_base(flops * units),
                                         .exact = false};
     }
