@@ -70,6 +70,15 @@ TEST(ParseGpu, WantsUnitsAndValuesAboveZero) {
   EXPECT_THAT(failure(edited("\"count\": 10", "\"count\": 1e30")), HasSubstr("/sm/count"));
 }
 
+TEST(ParseGpu, CountsBeginAtOne) {
+  const auto one = parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 1"), "x.json");
+  ASSERT_TRUE(one) << to_string(one.error());
+  EXPECT_EQ(one->sm.max_blocks, 1);
+  EXPECT_FALSE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 0"), "x.json"));
+  EXPECT_TRUE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 16777216"), "x.json"));
+  EXPECT_FALSE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 16777217"), "x.json"));
+}
+
 TEST(ParseGpu, RefusesNumbersWithoutASource) {
   EXPECT_THAT(failure(edited("\"/clock\": \"paper\",", "")),
               StartsWith("error: x.json:/sources: no source for /clock/boost"));

@@ -133,6 +133,9 @@ TEST_F(NeuSightWeights, SizesAreChecked) {
   rejects("\"widths\":[4,1,2]", "\"widths\":[]");
   rejects("\"deviation\":[1,", "\"deviation\":[0,");
   rejects("\"least_utilization\":0.0001", "\"least_utilization\":0");
+  rejects("\"least_utilization\":0.0001", "\"least_utilization\":1.0001");
+  EXPECT_TRUE(parse_weights(with(text, "\"least_utilization\":0.0001", "\"least_utilization\":1"),
+                            "x.json"));
   rejects("\"tiles\":[[0,", "\"tiles\":[[1,");  // no such device
   rejects(",32,32]]", ",32,0]]");               // no such tile
   rejects(",32,32]]", ",32]]");
