@@ -32,12 +32,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / 'tests/golden'
 TIMEOUT_SECONDS = 120
 PROGRAM_MASKS = [
-    (rb'("version": )"\d+\.\d+\.\d+"', rb'\1"<version>"'),
-    (rb'("commit": )(?:"[0-9a-f]{40}(?:-dirty)?"|null)', rb'\1"<commit>"'),
+    (rb'("version": ?)"\d+\.\d+\.\d+"', rb'\1"<version>"'),
+    (rb'("commit": ?)(?:"[0-9a-f]{40}(?:-dirty)?"|null)', rb'\1"<commit>"'),
     (rb'(?m)^(from: rooftile) \d+\.\d+\.\d+(?: [0-9a-f]{12}(?:-dirty)?)?', rb'\1 <version>'),
 ]
 HASH_MASKS = [
-    (rb'("sha256": )"[0-9a-f]{64}"', rb'\1"<sha256>"'),
+    (rb'("sha256": ?)"[0-9a-f]{64}"', rb'\1"<sha256>"'),
     (rb'(?m)\b(embedded|overlay|file|files):[0-9a-f]{12}(?=,|$)', rb'\1:<sha256>'),
 ]
 

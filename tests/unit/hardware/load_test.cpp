@@ -71,12 +71,16 @@ TEST(ParseGpu, WantsUnitsAndValuesAboveZero) {
 }
 
 TEST(ParseGpu, CountsBeginAtOne) {
-  const auto one = parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 1"), "x.json");
+  const auto one =
+      parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 1"), "x.json", minimal_catalog());
   ASSERT_TRUE(one) << to_string(one.error());
   EXPECT_EQ(one->sm.max_blocks, 1);
-  EXPECT_FALSE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 0"), "x.json"));
-  EXPECT_TRUE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 16777216"), "x.json"));
-  EXPECT_FALSE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 16777217"), "x.json"));
+  EXPECT_FALSE(
+      parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 0"), "x.json", minimal_catalog()));
+  EXPECT_TRUE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 16777216"), "x.json",
+                        minimal_catalog()));
+  EXPECT_FALSE(parse_gpu(edited("\"max_blocks\": 16", "\"max_blocks\": 16777217"), "x.json",
+                         minimal_catalog()));
 }
 
 TEST(ParseGpu, RefusesNumbersWithoutASource) {
