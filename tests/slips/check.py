@@ -117,7 +117,8 @@ def run(program, command, folder):
                    if not key.startswith('ROOFTILE_')}
     environment.update(LC_ALL='C', NO_COLOR='1', TERM='dumb', COLUMNS='100')
     done = subprocess.run([program, *shlex.split(command)], cwd=folder, env=environment,
-                          capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
+                          capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS,
+                          stdin=subprocess.DEVNULL)
     return ' '.join((done.stdout + done.stderr).split()), done.returncode
 
 
