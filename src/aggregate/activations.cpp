@@ -34,6 +34,7 @@ class Walk {
   Walk(const Graph& graph, const ActivationOptions& options)
       : graph_(graph),
         recompute_(options.recompute),
+        received_(options.received),
         table_(graph, options.compiled),
         tensors_(table_.tensors()) {
     if (graph.step != graph::Step::Train) return;
@@ -81,6 +82,7 @@ class Walk {
       return;
     }
     if (source.tensor) keep_last(*source.tensor);
+    keeps_received_ = keeps_received_ || (block == 0 && source.origin == Origin::Input);
     if (source.origin != Origin::Input || graph_.blocks[block].repeat == 1) return;
     // Later repetitions get what the one before made.
     const Source output = tensors_.block_output(block);
@@ -100,7 +102,7 @@ class Walk {
 
   /// Kept by the blocks before and the earlier repetitions of `block` when its last one starts.
   [[nodiscard]] Bytes kept_before(std::size_t block) const {
-    Bytes sum;
+    Bytes sum = keeps_received_ ? received_ : Bytes{};
     for (const auto& [tensor, kept] : kept_) {
       if (tensor.block > block) continue;
       const double early = kept.early ? repeat(tensor.block) - 1 : 0.0;
@@ -114,7 +116,7 @@ class Walk {
 
   /// Kept when the backward pass of `block` starts, by it and the blocks before.
   [[nodiscard]] Bytes kept_until(std::size_t block) const {
-    Bytes sum;
+    Bytes sum = keeps_received_ ? received_ : Bytes{};
     for (const auto& [tensor, kept] : kept_) {
       if (tensor.block > block) continue;
       const double early = kept.early ? repeat(tensor.block) - 1 : 0.0;
@@ -169,7 +171,7 @@ class Walk {
     const std::vector<KernelTensors>& kernels = table_.kernels(block);
     const std::map<TensorId, std::size_t> last = last_readers(block);
     Tensors alive;
-    Bytes live;
+    Bytes live = block == 0 && !keeps_received_ ? received_ : Bytes{};
     const auto bring = [&](TensorId tensor) {
       if (alive.insert(tensor).second) live += tensors_.size(tensor);
     };
@@ -333,6 +335,8 @@ class Walk {
 
   const Graph& graph_;
   bool recompute_;
+  Bytes received_;
+  bool keeps_received_ = false;
   KernelTable table_;
   const TensorTable& tensors_;
   std::map<TensorId, Kept> kept_;

@@ -23,6 +23,7 @@ struct ActivationOptions {
   /// Training: keep the inputs of each block only and run its forward pass again for the backward
   /// pass (activation checkpointing).
   bool recompute = false;
+  Bytes received = {};  ///< the input of the first block, from the stage before
 };
 
 struct ActivationBytes {

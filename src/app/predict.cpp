@@ -95,8 +95,10 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   ROOFTILE_TRY(auto part, graph::split_tensors(model, parallelism.tensor));
   std::vector<aggregate::MemoryEstimate> memory;
   ROOFTILE_TRY(const auto apart, graph::split_stages(part, parallelism.pipeline));
+  aggregate::MemoryOptions memory_options = options.memory;
   for (const graph::Stage& stage : apart) {
-    memory.push_back(aggregate::memory(stage.graph, options.memory));
+    memory.push_back(aggregate::memory(stage.graph, memory_options));
+    memory_options.activations.received = stage.output;
   }
   if (options.fuse) part = graph::fuse(part);
   ROOFTILE_TRY(const auto stages, graph::split_stages(part, parallelism.pipeline));

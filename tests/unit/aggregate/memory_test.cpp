@@ -85,6 +85,22 @@ TEST(Memory, RecomputationKeepsTheInputsOfBlocks) {
   EXPECT_EQ(train.activations, Bytes::from_base(3 * 128 + 256 + 2 * 256));
 }
 
+// A stage of a pipeline: `up` of the first repetition keeps what the stage before sent.
+TEST(Memory, AStageKeepsWhatItReceives) {
+  Graph graph = perceptron(Step::Train, DType::Fp32);
+  graph.blocks.erase(graph.blocks.begin());
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  const auto kept = [&](bool recompute) {
+    return memory(graph, {.optimizer = {},
+                          .activations = {.compiled = false,
+                                          .recompute = recompute,
+                                          .received = Bytes::from_base(128)}})
+        .kept;
+  };
+  EXPECT_EQ(kept(false), Bytes::from_base(3 * (128 + 256)));
+  EXPECT_EQ(kept(true), Bytes::from_base(3 * 128));
+}
+
 // Live at `up`: 128 + 256; at the ReLU, whose block input is dead: 256 + 256; at `down`: 256 + 128.
 TEST(Memory, InferenceNeedsTheLargestLiveSet) {
   EXPECT_EQ(memory(perceptron(Step::Infer, DType::Fp32), {}).activations,
