@@ -250,29 +250,17 @@ Status check_roofs(const roofline::Roofs& roofs, const std::string& file,
   return {};
 }
 
-/// Roofs of --machine: our own JSON, or anything the importers know that holds roofs. `known` is
-/// the GPU that was asked for or that the exports name.
+/// Roofs of --machine. `known` is the GPU that was asked for or that the exports name.
 Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog,
                                       const std::optional<hardware::Machine>& known,
                                       Warnings& warnings, std::vector<Input>& inputs) {
-  auto ceilings = hardware::load_ceilings(*request.machine);
-  if (!ceilings) {
-    const auto profile = profile::import_file(*request.machine);
-    if (!profile || (profile->roofs.empty() && profile->sweep.empty())) {
-      return tl::unexpected(ceilings.error());
-    }
-    const roofline::Roofs roofs = roofline::roofs_of(profile->roofs, profile->sweep);
-    ROOFTILE_CHECK(check_roofs(roofs, *request.machine, known, warnings));
-    ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(*request.machine));
-    inputs.push_back(make_input("machine", profile->device.name, file));
-    return roofs;
-  }
+  ROOFTILE_TRY(const hardware::Ceilings ceilings, hardware::load_ceilings(*request.machine));
   // A processor is in no catalogue, and neither is every GPU: their ceilings stand alone.
-  if (!known && !ceilings->gpu) {
-    ROOFTILE_CHECK(hardware::check_plausible(*ceilings));
-    add_named(hardware::warnings_of(*ceilings), warnings);
-    inputs.push_back(ceilings->input);
-    return roofline::roofs_of(*ceilings);
+  if (!known && !ceilings.gpu) {
+    ROOFTILE_CHECK(hardware::check_plausible(ceilings));
+    add_named(hardware::warnings_of(ceilings), warnings);
+    inputs.push_back(ceilings.input);
+    return roofline::roofs_of(ceilings);
   }
   const std::string gpu = !request.gpu.empty() ? request.gpu : known ? known->gpu.id : "";
   ROOFTILE_TRY(const hardware::Machine machine,

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "characterize/ert_rule.h"
 #include "core/operations.h"
 #include "core/text.h"
+#include "hardware/ert_rule.h"
 
 namespace rooftile::characterize {
 
@@ -44,16 +44,16 @@ std::vector<CurvePoint> curve_of(const std::vector<Sample>& samples, Pattern pat
 }
 
 /// ERT looks at one pattern only, and at medians.
-void reduce_by_ert(const ErtRule& rule, Characterization& out) {
-  std::vector<ErtPoint> points;
+void reduce_by_ert(const hardware::ErtRule& rule, Characterization& out) {
+  std::vector<hardware::ErtPoint> points;
   for (const Sample& s : curve_over_sets(out.samples, Pattern::Update)) {
     points.push_back({.working_set = s.what.working_set,
                       .bandwidth = s.work.bytes / s.time.median,
                       .rate = s.work.flops / s.time.median});
   }
   std::sort(points.begin(), points.end(),
-            [](const ErtPoint& a, const ErtPoint& b) { return a.working_set < b.working_set; });
-  for (const ErtLevel& level : summarize_ert(points, rule).levels) {
+            [](const auto& a, const auto& b) { return a.working_set < b.working_set; });
+  for (const hardware::ErtLevel& level : hardware::summarize_ert(points, rule).levels) {
     const double value = level.bandwidth.base();
     out.bandwidths.push_back({.pattern = Pattern::Update,
                               .plateau = {.level = level.name,

@@ -22,7 +22,7 @@ namespace rooftile::characterize {
 /// How bandwidth curves become levels.
 enum class LevelRule : std::uint8_t {
   Topology,  ///< plateaus in the windows of the machine's caches (plateau.h)
-  Ert,       ///< histogram bands as ERT 1.1.0 (ert_rule.h), named by their order
+  Ert,       ///< histogram bands as ERT 1.1.0 (hardware/ert_rule.h), named by their order
   Ert2019    ///< the same with the threshold of its successors
 };
 

@@ -5,7 +5,6 @@
 
 #include "characterize/backends.h"
 #include "characterize/characterize.h"
-#include "characterize/ert_json.h"
 #include "characterize/mpi/mpi_session.h"
 #include "characterize/samples_file.h"
 #include "cli/commands.h"
@@ -13,6 +12,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "hardware/ceilings.h"
+#include "hardware/ert.h"
 #include "hardware/load.h"
 #include "report/machine_curves.h"
 #include "report/page.h"
@@ -111,7 +111,7 @@ Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ce
   const std::string csv = characterize::write_samples({.fingerprint = "final", .samples = samples});
   if (!a.samples_file.empty()) ROOFTILE_CHECK(write_file_atomic(a.samples_file, csv));
   if (!a.ert_file.empty()) {
-    ROOFTILE_CHECK(write_file_atomic(a.ert_file, characterize::write_ert_json(ceilings)));
+    ROOFTILE_CHECK(write_file_atomic(a.ert_file, hardware::write_ert_json(ceilings)));
   }
   if (!a.plot_file.empty()) ROOFTILE_CHECK(write_plot(a.plot_file, samples, &ceilings));
   const std::string json = hardware::to_json(ceilings);
@@ -131,7 +131,8 @@ Status import_ert(const CharacterizeArguments& a) {
     return usage_error("--from-ert makes a machine file, which is JSON", "leave out --format");
   }
   ROOFTILE_TRY(const std::string text, read_file(a.from_ert));
-  ROOFTILE_TRY(const hardware::Ceilings ceilings, characterize::read_ert_json(text, a.from_ert));
+  ROOFTILE_TRY(const hardware::RoofFile file, hardware::read_ert(text, a.from_ert));
+  ROOFTILE_TRY(const hardware::Ceilings ceilings, hardware::ceilings_of(file, a.from_ert));
   return emit(a.output, hardware::to_json(ceilings));
 }
 
@@ -292,10 +293,11 @@ void add_characterize(CLI::App& app, Context& context) {
   command->add_option("--from-samples", a->from_samples,
                       "measure nothing: --plot the file that --samples wrote");
   command->add_option("--machine", a->machine_file,
-                      "with --from-samples: ceilings to draw, the machine file of that run");
+                      "with --from-samples: ceilings to draw, of that run");
   command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does");
   command->add_option("--from-ert", a->from_ert,
-                      "measure nothing: turn ERT's roofline.json into a machine file");
+                      "measure nothing: turn a result of ERT (roofline.json, sum, max, ...) into a "
+                      "machine file");
   add_output_options(*command, a->output, {"text", "json", "csv"});
   command->footer(
       "\n-o FILE writes the machine file (JSON) that --machine of other commands reads.\n"

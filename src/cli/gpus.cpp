@@ -70,7 +70,9 @@ void add_gpus(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("gpus", "the GPU catalogue");
   command->add_option("gpu", options->gpus,
                       "id, other name, or JSON file of one GPU (with --lint: of several)");
-  command->add_option("--machine", options->machine, "measured ceilings to show with it");
+  command->add_option(
+      "--machine", options->machine,
+      "measured ceilings to show with it: machine file, ERT result or table of peaks");
   command->add_flag("--lint", options->lint, "check the files instead of showing them");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->footer(

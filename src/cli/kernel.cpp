@@ -47,7 +47,8 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
   kind->add_option("--dtype", options->request.dtype, "fp32, tf32, fp16, bf16, fp8_e4m3, ...")
       ->capture_default_str();
   kind->add_option("--predictor", options->request.predictor, "how kernels are timed");
-  kind->add_option("--machine", options->request.machine, "measured ceilings");
+  kind->add_option("--machine", options->request.machine,
+                   "measured ceilings: machine file, ERT result or table of peaks");
   kind->add_option("--pass", options->request.pass, "forward or backward")->capture_default_str();
   add_output_options(*kind, options->output, {"text", "json", "csv"});
   kind->footer("\nExamples: rooftile kernel --help\n");

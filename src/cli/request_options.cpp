@@ -24,8 +24,9 @@ void add_step_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command.add_option("--attention", request.attention, "eager (scores in memory) or flash (fused)")
       ->capture_default_str();
-  command.add_option("--machine", request.machine,
-                     "measured ceilings to use instead of the data sheet's");
+  command.add_option(
+      "--machine", request.machine,
+      "measured ceilings instead of the data sheet's: machine file, ERT result or table of peaks");
 }
 
 Status check_one_layer(const CLI::App& command, const Request& request) {

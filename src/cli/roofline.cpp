@@ -70,7 +70,7 @@ void add_roofline(CLI::App& app, Context& context) {
       ->required();
   command->add_option("--gpu", request.gpu, "roofs of this GPU: catalogue name or JSON file");
   command->add_option("--machine", options->machine,
-                      "measured roofs: machine JSON, ERT result or table of peaks");
+                      "measured roofs: machine file, ERT result or table of peaks");
   command->add_option("--subtract", request.subtract,
                       "exports of a run whose launches are taken off (backward = both - forward)");
   command->add_option("--group-by", options->group_by, "one row per kernel or per phase (run)")

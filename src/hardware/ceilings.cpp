@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/provenance.h"
 #include "core/text.h"
+#include "hardware/roof_file.h"
 
 namespace rooftile::hardware {
 
@@ -148,10 +149,31 @@ Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
   return ceilings;
 }
 
+namespace {
+
+/// Reads whatever format the text is.
+Result<Ceilings> recognise(std::string_view text, const std::string& path) {
+  constexpr std::size_t kHead = std::size_t{256} << 10;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::string formats = "\n  machine: what rooftile characterize writes (JSON)";
+  for (const RoofReader& reader : roof_readers()) {
+    formats += fmt::format("\n  {}: {}", reader.name, reader.description);
+    if (!reader.recognises(text.substr(0, kHead))) continue;
+    ROOFTILE_TRY(const RoofFile file, reader.read(text, path));
+    return ceilings_of(file, path);
+  }
+  if (trim(text).starts_with('{')) return parse_ceilings(text, path);
+  return bad_input(path, "this is not a file of measured ceilings that is known here",
+                   "formats, recognised by their content:" + formats);
+}
+
+}  // namespace
+
 Result<Ceilings> load_ceilings(const std::string& path) {
-  constexpr std::size_t kMostBytes = 1 << 20;
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path, kMostBytes));
-  ROOFTILE_TRY(Ceilings ceilings, parse_ceilings(file.content, path));
+  ROOFTILE_TRY(Ceilings ceilings, recognise(file.content, path));
   ceilings.input = make_input("machine", ceilings.device, file);
   return ceilings;
 }

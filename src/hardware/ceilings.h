@@ -51,8 +51,10 @@ struct Ceilings {
   bool operator==(const Ceilings&) const = default;
 };
 
-/// `file` is what errors call the text.
+/// A machine file; `file` is what errors call the text.
 Result<Ceilings> parse_ceilings(std::string_view text, std::string file);
+/// What --machine of every command takes: a machine file, or the roofs that another tool measured
+/// (hardware/roof_file.h); the format is recognised from the content.
 Result<Ceilings> load_ceilings(const std::string& path);
 
 /// The file's text; parse_ceilings() reads it back to the same value.

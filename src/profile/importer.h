@@ -39,7 +39,7 @@ tl::unexpected<Error> not_kernels(std::string where, std::string hint);
 Result<RawProfile> import_file(const std::string& path);
 Result<RawProfile> import_text(std::string text, std::string name);
 
-// One per format; each lives in the .cpp of its name.
+// One per format; each lives in the .cpp of its name (ert: machine_table.cpp).
 bool recognises_ncu(std::string_view head);
 Result<RawProfile> import_ncu(TextSource& source);
 bool recognises_kineto(std::string_view head);

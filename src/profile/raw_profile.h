@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "hardware/gpu_spec.h"
+#include "hardware/roof_file.h"
 
 namespace rooftile::profile {
 
@@ -70,33 +70,14 @@ struct DeviceFacts {
   std::optional<std::int64_t> sm_count;
 };
 
-/// A measured roof that came with the export (rocm-amdgpu-bench, ERT, a table of peaks).
-struct MeasuredRoof {
-  std::string label;                           ///< "HBM", "FP64", "L1", ... as written
-  std::optional<hardware::MemoryLevel> level;  ///< memory roofs of known level
-  std::optional<hardware::RateKey> rate;       ///< compute roofs of known precision
-  double value = 0.0;                          ///< byte/s or FLOP/s
-  bool memory = false;                         ///< byte/s, not FLOP/s
-  std::string source;                          ///< "x.csv (ERT 1.1.0)"
-};
-
-/// One point of an ERT sweep (try, pre or max file); the reduction is characterize's business.
-struct SweepSample {
-  double working_set = 0.0;  ///< bytes
-  std::int64_t trials = 0;
-  double bandwidth = 0.0;     ///< byte/s
-  double rate = 0.0;          ///< FLOP/s
-  DType dtype = DType::Fp64;  ///< ERT measures several since 2019, FP64 alone before
-};
-
 struct RawProfile {
   std::string format;              ///< importer's name: "ncu-csv", "kineto", ...
   std::vector<std::string> files;  ///< what was read, in order
   DeviceFacts device;
   std::vector<KernelSeries> kernels;
-  std::vector<MeasuredRoof> roofs;
-  std::vector<SweepSample> sweep;
-  std::vector<std::string> notes;  ///< things a reader should know, one sentence each
+  std::vector<hardware::MeasuredRoof> roofs;  ///< that came with the export
+  std::vector<hardware::SweepSample> sweep;   ///< of ERT
+  std::vector<std::string> notes;             ///< things a reader should know, one sentence each
   std::int64_t ignored_metrics = 0;
   std::int64_t counters = 0;  ///< extensive counters seen, used or not
 

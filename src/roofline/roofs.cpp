@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
-#include "characterize/ert_rule.h"
 #include "core/text.h"
 
 namespace rooftile::roofline {
@@ -56,6 +54,24 @@ std::string Roofs::provenance() const {
   return text.empty() ? "none" : text;
 }
 
+namespace {
+
+/// Measured levels that no data sheet names.
+void add_other_levels(const hardware::Ceilings& ceilings, Roofs& roofs) {
+  const auto add = [&](std::string_view name,
+                       const std::optional<hardware::Measured<BytesPerSecond>>& bandwidth) {
+    if (bandwidth)
+      roofs.memory.push_back({.name = std::string(name),
+                              .level = std::nullopt,
+                              .bandwidth = bandwidth->value,
+                              .source = "measured (" + ceilings.file + ")"});
+  };
+  add("l3", ceilings.last_level);
+  add("lds", ceilings.shared);
+}
+
+}  // namespace
+
 Roofs roofs_of(const hardware::Machine& machine) {
   Roofs roofs;
   roofs.machine = machine.gpu.name;
@@ -68,6 +84,7 @@ Roofs roofs_of(const hardware::Machine& machine) {
                               .source = source_of(ceiling->provenance, machine)});
     }
   }
+  if (machine.ceilings) add_other_levels(*machine.ceilings, roofs);
   std::set<RateKey> keys;
   for (const auto& [key, rate] : machine.gpu.peak) keys.insert(key);
   if (machine.ceilings) {
@@ -87,15 +104,13 @@ Roofs roofs_of(const hardware::Ceilings& ceilings) {
   const std::string source = "measured (" + ceilings.file + ")";
   Roofs roofs;
   roofs.machine = ceilings.device;
-  const auto add = [&](std::string_view name, std::optional<MemoryLevel> level,
-                       BytesPerSecond bandwidth) {
-    roofs.memory.push_back(
-        {.name = std::string(name), .level = level, .bandwidth = bandwidth, .source = source});
-  };
   for (const auto& [level, ceiling] : ceilings.bandwidth) {
-    add(name_of(level), level, ceiling.value);
+    roofs.memory.push_back({.name = std::string(name_of(level)),
+                            .level = level,
+                            .bandwidth = ceiling.value,
+                            .source = source});
   }
-  if (ceilings.last_level) add("l3", std::nullopt, ceilings.last_level->value);
+  add_other_levels(ceilings, roofs);
   for (const auto& [key, ceiling] : ceilings.rate) {
     roofs.compute.push_back({.key = key, .rate = ceiling.value, .source = source});
   }
@@ -121,35 +136,12 @@ Roofs roofs_of(std::span<const profile::ExportRoof> roofs, std::optional<Hertz> 
   return result;
 }
 
-namespace {
-
-/// Medians per (working set, trials) over the experiments, then the most trials per working set,
-/// as ERT's `pre` and `max`.
-std::vector<characterize::ErtPoint> ert_points(std::span<const profile::SweepSample> sweep) {
-  std::map<std::pair<double, std::int64_t>, std::vector<profile::SweepSample>> groups;
-  for (const profile::SweepSample& sample : sweep) {
-    groups[{sample.working_set, sample.trials}].push_back(sample);
-  }
-  std::map<double, characterize::ErtPoint> points;  // the last one has the most trials
-  for (auto& [key, samples] : groups) {
-    std::sort(samples.begin(), samples.end(),  // ascending time is descending bandwidth
-              [](const auto& a, const auto& b) { return a.bandwidth > b.bandwidth; });
-    const profile::SweepSample& median = samples[samples.size() / 2];
-    points[key.first] = {.working_set = Bytes::from_base(key.first),
-                         .bandwidth = BytesPerSecond::from_base(median.bandwidth),
-                         .rate = FlopsPerSecond::from_base(median.rate)};
-  }
-  std::vector<characterize::ErtPoint> result;
-  for (const auto& [working_set, point] : points) result.push_back(point);
-  return result;
-}
-
-}  // namespace
-
-Roofs roofs_of(std::span<const profile::MeasuredRoof> roofs,
-               std::span<const profile::SweepSample> sweep) {
+Roofs roofs_of(std::span<const hardware::MeasuredRoof> roofs,
+               std::span<const hardware::SweepSample> sweep) {
+  std::vector<hardware::MeasuredRoof> all(roofs.begin(), roofs.end());
+  for (hardware::MeasuredRoof& roof : hardware::reduce_sweep(sweep)) all.push_back(std::move(roof));
   Roofs result;
-  for (const profile::MeasuredRoof& roof : roofs) {
+  for (const hardware::MeasuredRoof& roof : all) {
     const std::string source = "measured (" + roof.source + ")";
     if (roof.memory) {
       const std::string name =
@@ -162,29 +154,6 @@ Roofs roofs_of(std::span<const profile::MeasuredRoof> roofs,
       result.compute.push_back(
           {.key = *roof.rate, .rate = FlopsPerSecond::from_base(roof.value), .source = source});
     }
-  }
-  if (sweep.empty()) return result;
-  // Every precision is a sweep of its own; the widest type moves the most bytes per instruction, so
-  // the levels are those of its sweep.
-  std::map<double, std::vector<profile::SweepSample>, std::greater<>> by_width;
-  for (const profile::SweepSample& sample : sweep) {
-    by_width[size_of(sample.dtype).base()].push_back(sample);
-  }
-  for (const auto& [width, samples] : by_width) {
-    result.compute.push_back({.key = {samples.front().dtype, hardware::Pipe::Vector},
-                              .rate = characterize::summarize_ert(ert_points(samples), {}).peak,
-                              .source = "measured (ERT sweep, rule of ERT 1.1.0)"});
-  }
-  const auto summary = characterize::summarize_ert(ert_points(by_width.begin()->second), {});
-  for (const characterize::ErtLevel& level : summary.levels) {
-    MemoryRoof roof{.name = to_lower(level.name),
-                    .level = std::nullopt,
-                    .bandwidth = level.bandwidth,
-                    .source = "measured (ERT sweep, rule of ERT 1.1.0)"};
-    for (const MemoryLevel known : kLevels) {
-      if (roof.name == name_of(known)) roof.level = known;
-    }
-    result.memory.push_back(std::move(roof));
   }
   return result;
 }

@@ -53,8 +53,8 @@ Roofs roofs_of(const hardware::Machine& machine);
 Roofs roofs_of(const hardware::Ceilings& ceilings);
 Roofs roofs_of(std::span<const profile::ExportRoof> roofs, std::optional<Hertz> clock);
 /// Roofs and ERT sweeps that came with the exports; sweeps are reduced by ERT's own rule.
-Roofs roofs_of(std::span<const profile::MeasuredRoof> roofs,
-               std::span<const profile::SweepSample> sweep);
+Roofs roofs_of(std::span<const hardware::MeasuredRoof> roofs,
+               std::span<const hardware::SweepSample> sweep);
 
 /// `first` completed with what only `second` has.
 Roofs prefer(Roofs first, const Roofs& second);

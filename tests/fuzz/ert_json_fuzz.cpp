@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of the characterize layer that reads foreign text: ERT's JSON and tables, samples.
+// What characterize reads of other programs: results of ERT, samples.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
-#include <vector>
 
 #include "characterize/cpu/topology.h"
 #include "characterize/environment.h"
-#include "characterize/ert_json.h"
-#include "characterize/ert_rule.h"
 #include "characterize/samples_file.h"
+#include "hardware/ert.h"
+#include "hardware/roof_file.h"
 
 using namespace rooftile::characterize;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto ceilings = read_ert_json(text, "fuzz")) {
+  using namespace rooftile::hardware;
+  for (const RoofReader& reader : roof_readers()) {
+    const auto file = reader.read(text, "fuzz");
+    if (!file) continue;
+    const auto ceilings = ceilings_of(*file, "fuzz");
+    if (!ceilings) continue;
     for (const auto& [level, measured] : ceilings->bandwidth) {
       if (!std::isfinite(measured.value.base())) std::abort();
     }
-    if (!read_ert_json(write_ert_json(*ceilings), "again"))
-      std::abort();  // what is written is read
-  }
-  if (const auto blocks = read_ert_trials(text, "fuzz")) {
-    std::vector<std::vector<ErtTrial>> experiments;
-    for (const ErtBlock& block : *blocks) experiments.push_back(block.trials);
-    (void)summarize_ert(reduce_ert_trials(experiments), {});
+    if (!read_ert(write_ert_json(*ceilings), "again")) std::abort();  // what is written is read
   }
   if (const auto samples = read_samples(text, "fuzz")) {
     if (!read_samples(write_samples(*samples), "again")) std::abort();

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of this layer: samples (checkpoint) and roofline.json of ERT.
+// The files of this layer: samples (checkpoint).
 #include <gtest/gtest.h>
 
-#include "characterize/ert_json.h"
 #include "characterize/samples_file.h"
-#include "core/file.h"
-#include "shared_data.h"
 
 namespace rooftile::characterize {
 namespace {
@@ -63,70 +60,6 @@ TEST(SamplesFile, RefusesWhatItDoesNotKnow) {
   EXPECT_FALSE(broken("working_set_bytes", "working_set").message.empty());
   EXPECT_FALSE(read_samples("", "f").has_value());
   EXPECT_FALSE(read_samples("rooftile-samples,1,x\n", "f").has_value());
-}
-
-TEST(ErtJson, ReadsARealFile) {
-  const std::string path =
-      "profiles/ebugger__Empirical-Roofline-Toolkit__Empirical_Roofline_Tool-1.1.0__Results.p100.01"
-      "__Run.018__roofline.json";
-  if (!testing::has_shared_data(path)) GTEST_SKIP() << "no shared data";
-  const auto text = read_file((testing::shared_data() / path).string());
-  ASSERT_TRUE(text.has_value());
-  const auto ceilings = read_ert_json(*text, "roofline.json");
-  ASSERT_TRUE(ceilings.has_value()) << to_string(ceilings.error());
-  using hardware::MemoryLevel;
-  EXPECT_DOUBLE_EQ(ceilings->bandwidth.at(MemoryLevel::L1).value.base(), 1002.83e9);
-  EXPECT_DOUBLE_EQ(ceilings->bandwidth.at(MemoryLevel::L2).value.base(), 541.98e9);
-  EXPECT_DOUBLE_EQ(ceilings->last_level->value.base(), 290.41e9);
-  EXPECT_DOUBLE_EQ(ceilings->bandwidth.at(MemoryLevel::Dram).value.base(), 68.76e9);
-  EXPECT_DOUBLE_EQ(ceilings->rate.at({.dtype = DType::Fp64}).value.base(), 288.33e9);
-  EXPECT_EQ(ceilings->tool, "ERT 1.1.0");
-  EXPECT_EQ(ceilings->date, "2019-06-13");  // 1560425105 s = 2019-06-13 11:25 UTC
-  EXPECT_EQ(ceilings->device, "kcadmin-UniServer-R5200-G3");
-}
-
-TEST(ErtJson, KeepsEveryPrecisionAndComesBack) {
-  hardware::Ceilings c;
-  c.device = "a \"quoted\" machine";
-  c.tool = "rooftile 1";
-  c.date = "2026-01-01";
-  const auto rate = [](double v) {
-    return hardware::Measured<FlopsPerSecond>{
-        .value = FlopsPerSecond::from_base(v), .low = {}, .high = {}, .samples = {}};
-  };
-  const auto bandwidth = [](double v) {
-    return hardware::Measured<BytesPerSecond>{
-        .value = BytesPerSecond::from_base(v), .low = {}, .high = {}, .samples = {}};
-  };
-  c.rate[{.dtype = DType::Fp64}] = rate(7068.86e9);
-  c.rate[{.dtype = DType::Fp32}] = rate(14000e9);
-  c.rate[{.dtype = DType::Fp16, .pipe = hardware::Pipe::Tensor}] = rate(106496e9);
-  c.bandwidth[hardware::MemoryLevel::L1] = bandwidth(14336e9);
-  c.bandwidth[hardware::MemoryLevel::L2] = bandwidth(2996.77e9);
-  c.bandwidth[hardware::MemoryLevel::Dram] = bandwidth(828.76e9);
-  const auto back = read_ert_json(write_ert_json(c), "x");
-  ASSERT_TRUE(back.has_value()) << to_string(back.error());
-  EXPECT_EQ(back->rate, c.rate);
-  EXPECT_EQ(back->bandwidth, c.bandwidth);
-  EXPECT_EQ(back->device, c.device);
-}
-
-TEST(ErtJson, ExactMessagesForMalformedFiles) {
-  const auto message = [](std::string_view text) {
-    const auto result = read_ert_json(text, "r.json");
-    return result ? std::string("accepted") : result.error().where + ": " + result.error().message;
-  };
-  EXPECT_EQ(message("{}").substr(0, 8), "r.json:/");
-  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L9x",1]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0/0: unknown memory level \"L9x\"");
-  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L1",-1]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0/1: is not the rate of a machine");
-  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[]},"gflops":{"data":[["GOPs",1]]}}})"),
-            "r.json:/empirical/gflops/data/0/0: unknown rate \"GOPs\"");
-  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical: no rates and no bandwidths");
-  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L1"]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0: expected [name, value]");
 }
 
 }  // namespace

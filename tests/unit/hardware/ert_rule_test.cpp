@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "characterize/ert_rule.h"
+#include "hardware/ert_rule.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "shared_data.h"
 
-namespace rooftile::characterize {
+namespace rooftile::hardware {
 namespace {
 
 constexpr const char* kRun =
@@ -17,16 +17,16 @@ constexpr const char* kRun =
     "Run.018__FLOPS.001__MPI.0001__OpenMP.0008__try.00";
 
 std::vector<ErtPoint> load_run() {
-  std::vector<std::vector<ErtTrial>> experiments;
+  std::vector<SweepSample> samples;
   for (const char* n : {"1", "2", "3"}) {
-    const auto text = read_file((testing::shared_data() / (kRun + std::string(n))).string());
+    const auto text =
+        read_file((rooftile::testing::shared_data() / (kRun + std::string(n))).string());
     EXPECT_TRUE(text.has_value());
-    const auto blocks = read_ert_trials(*text, "try");
-    EXPECT_TRUE(blocks.has_value()) << to_string(blocks.error());
-    EXPECT_EQ(blocks->size(), 1u);
-    experiments.push_back(blocks->front().trials);
+    const auto file = read_ert(*text, "try");
+    EXPECT_TRUE(file.has_value()) << to_string(file.error());
+    samples.insert(samples.end(), file->sweep.begin(), file->sweep.end());
   }
-  return reduce_ert_trials(experiments);
+  return ert_points(samples);
 }
 
 double rounded(BytesPerSecond bandwidth) {
@@ -34,7 +34,8 @@ double rounded(BytesPerSecond bandwidth) {
 }
 
 TEST(ErtRule, ReproducesAPublishedSummary) {
-  if (!testing::has_shared_data(kRun + std::string("1"))) GTEST_SKIP() << "no shared data";
+  if (!rooftile::testing::has_shared_data(kRun + std::string("1")))
+    GTEST_SKIP() << "no shared data";
   const ErtSummary s = summarize_ert(load_run(), {.gap = 1.25});
   EXPECT_NEAR(s.peak.base() * 1e-9, 62.18, 0.005);
   EXPECT_NEAR(s.weight, 7451.61, 0.005);
@@ -48,7 +49,8 @@ TEST(ErtRule, ReproducesAPublishedSummary) {
 }
 
 TEST(ErtRule, ReproducesTheSuccessorsThreshold) {
-  if (!testing::has_shared_data(kRun + std::string("1"))) GTEST_SKIP() << "no shared data";
+  if (!rooftile::testing::has_shared_data(kRun + std::string("1")))
+    GTEST_SKIP() << "no shared data";
   const ErtSummary s = summarize_ert(load_run(), {.gap = 1.15});
   ASSERT_EQ(s.levels.size(), 5u);
   EXPECT_DOUBLE_EQ(rounded(s.levels[0].bandwidth), 994.83);
@@ -61,41 +63,20 @@ TEST(ErtRule, ReproducesTheSuccessorsThreshold) {
 TEST(ErtRule, KeepsTheLongestRunAndTheMedianExperiment) {
   const auto trial = [](std::int64_t trials, double us) {
     const auto bytes = static_cast<double>(trials) * 2000.0;
-    return ErtTrial{.working_set = Bytes::from_base(1000),
-                    .trials = trials,
-                    .time = Seconds::from_base(us * 1e-6),
-                    .bytes = Bytes::from_base(bytes),
-                    .flops = Flops::from_base(bytes / 4)};
+    return SweepSample{.working_set = 1000,
+                       .trials = trials,
+                       .bandwidth = bytes / us * 1e6,
+                       .rate = bytes / 4 / us * 1e6,
+                       .dtype = DType::Fp64};
   };
   // The one-trial run is faster per byte, but `max` keeps the four-trial run; its median of
   // {4, 10, 5} us is 5 us: 8000 B / 5 us = 1.6 GB/s and 2000 FLOP / 5 us = 0.4 GFLOP/s.
-  const std::vector<std::vector<ErtTrial>> experiments{
-      {trial(1, 0.1), trial(4, 4)}, {trial(1, 0.1), trial(4, 10)}, {trial(1, 0.1), trial(4, 5)}};
-  const auto points = reduce_ert_trials(experiments);
+  const std::vector<SweepSample> samples{trial(1, 0.1), trial(4, 4),   trial(1, 0.1),
+                                         trial(4, 10),  trial(1, 0.1), trial(4, 5)};
+  const auto points = ert_points(samples);
   ASSERT_EQ(points.size(), 1u);
   EXPECT_NEAR(points[0].bandwidth.base(), 1.6e9, 1);
   EXPECT_NEAR(points[0].rate.base(), 0.4e9, 1);
-}
-
-TEST(ErtRule, ReadsPrecisionBlocks) {
-  const auto blocks = read_ert_trials(
-      "fp32\n 64 1 2.0 128 8\nfp64\n 64 1 4.0 128 8\n 128 1 5.0 256 16\n\nMETA_DATA\nFLOPS 1\n",
-      "t");
-  ASSERT_TRUE(blocks.has_value()) << to_string(blocks.error());
-  ASSERT_EQ(blocks->size(), 2u);
-  EXPECT_EQ((*blocks)[0].precision, DType::Fp32);
-  EXPECT_EQ((*blocks)[1].precision, DType::Fp64);
-  EXPECT_EQ((*blocks)[1].trials.size(), 2u);
-}
-
-TEST(ErtRule, RejectsMalformedTables) {
-  for (const char* text : {"", "64 1 2.0 128\n", "64 1 x 128 8\n", "-64 1 2.0 128 8\n",
-                           "64 0 2.0 128 8\n", "64 1 0 128 8\n", "hello\n", "META_DATA\n"}) {
-    EXPECT_FALSE(read_ert_trials(text, "t").has_value()) << text;
-  }
-  const auto error = read_ert_trials("64 1 2.0 128 8\n64 1 nan 128 8\n", "run/try.001");
-  ASSERT_FALSE(error.has_value());
-  EXPECT_EQ(error.error().where, "run/try.001:2");
 }
 
 TEST(ErtRule, NoPointsGiveNoLevels) {
@@ -103,4 +84,4 @@ TEST(ErtRule, NoPointsGiveNoLevels) {
 }
 
 }  // namespace
-}  // namespace rooftile::characterize
+}  // namespace rooftile::hardware

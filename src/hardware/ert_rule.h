@@ -12,36 +12,16 @@
 // where a level has no plateau; characterize/plateau.h is what rooftile uses by default.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/dtype.h"
-#include "core/result.h"
 #include "core/units.h"
+#include "hardware/roof_file.h"
 
-namespace rooftile::characterize {
-
-/// One line of a try file.
-struct ErtTrial {
-  Bytes working_set;
-  std::int64_t trials = 0;
-  Seconds time;
-  Bytes bytes;  ///< moved in all trials: 2 accesses per element
-  Flops flops;
-
-  bool operator==(const ErtTrial&) const = default;
-};
-
-/// One precision of a try file; files before mid-2019 hold FP64 only and do not name it.
-struct ErtBlock {
-  DType precision = DType::Fp64;
-  std::vector<ErtTrial> trials;
-
-  bool operator==(const ErtBlock&) const = default;
-};
+namespace rooftile::hardware {
 
 /// One line of a `max` file: the rates at one working set.
 struct ErtPoint {
@@ -73,13 +53,13 @@ struct ErtRule {
   double gap = 1.25;
 };
 
-/// Reads the tables of one try file up to META_DATA; `name` is what errors call it.
-Result<std::vector<ErtBlock>> read_ert_trials(std::string_view text, const std::string& name);
+/// pre and max: the median over the experiments per (working set, trials), then the most trials.
+std::vector<ErtPoint> ert_points(std::span<const SweepSample> sweep);
 
-/// pre and max: median over `experiments` per (working set, trials), then the most trials.
-std::vector<ErtPoint> reduce_ert_trials(std::span<const std::vector<ErtTrial>> experiments);
+/// Of the level names that ERT writes: "L1", "L2", "DRAM".
+std::optional<MemoryLevel> parse_ert_level(std::string_view name);
 
 /// sum: `points` in ascending order of the working set.
 ErtSummary summarize_ert(std::span<const ErtPoint> points, const ErtRule& rule);
 
-}  // namespace rooftile::characterize
+}  // namespace rooftile::hardware
