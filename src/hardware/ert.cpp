@@ -309,8 +309,8 @@ std::string write_ert_json(const Ceilings& ceilings) {
    }}
 }}
 )",
-      data_list(bandwidths), data_list(rates), json_string(ceilings.date), json_string(ceilings.tool),
-      json_string(ceilings.device));
+      data_list(bandwidths), data_list(rates), json_string(ceilings.date),
+      json_string(ceilings.tool), json_string(ceilings.device));
 }
 
 }  // namespace rooftile::hardware

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -74,6 +75,9 @@ struct MeasuredSpec {
   std::optional<BytesPerCycle> l1_per_sm;
   std::optional<Hertz> latency_clock;      ///< the clock the latencies were counted at
   std::map<RateKey, FlopsPerSecond> rate;  ///< e.g. best GEMM seen per dtype
+  /// "l2_read" -> id of the GPU it was measured on, where that is another board with the same SM
+  /// (l1_per_sm) or the same chip and L2.
+  std::map<std::string, std::string, std::less<>> sibling;
 };
 
 struct GpuSpec {

@@ -11,42 +11,43 @@ namespace rooftile::hardware {
 
 namespace {
 
-std::optional<Ceiling<BytesPerSecond>> l1_bandwidth(const GpuSpec& gpu) {
+const Source kDatasheet{SourceKind::Datasheet, {}};
+const Source kMeasured{SourceKind::Measured, {}};
+
+/// Of a number of GpuSpec::measured.
+Source published(const GpuSpec& gpu, std::string_view key) {
+  const auto it = gpu.measured.sibling.find(key);
+  if (it == gpu.measured.sibling.end()) return {SourceKind::Published, {}};
+  return {SourceKind::Sibling, it->second};
+}
+
+std::optional<Sourced<BytesPerSecond>> l1_bandwidth(const GpuSpec& gpu) {
   const auto whole_gpu = [&gpu](BytesPerCycle per_sm) {
     return per_sm * static_cast<double>(gpu.sm.count) * gpu.clock.boost;
   };
   if (gpu.l1.bandwidth_per_sm)
-    return Ceiling<BytesPerSecond>{whole_gpu(*gpu.l1.bandwidth_per_sm), Provenance::Datasheet};
+    return Sourced<BytesPerSecond>{whole_gpu(*gpu.l1.bandwidth_per_sm), kDatasheet};
   if (gpu.measured.l1_per_sm)
-    return Ceiling<BytesPerSecond>{whole_gpu(*gpu.measured.l1_per_sm), Provenance::Published};
+    return Sourced<BytesPerSecond>{whole_gpu(*gpu.measured.l1_per_sm), published(gpu, "l1_per_sm")};
   return std::nullopt;
 }
 
-std::optional<Ceiling<BytesPerSecond>> l2_bandwidth(const GpuSpec& gpu) {
+std::optional<Sourced<BytesPerSecond>> l2_bandwidth(const GpuSpec& gpu) {
   if (gpu.measured.l2_read)
-    return Ceiling<BytesPerSecond>{*gpu.measured.l2_read, Provenance::Published};
-  if (gpu.l2.bandwidth) return Ceiling<BytesPerSecond>{*gpu.l2.bandwidth, Provenance::Datasheet};
+    return Sourced<BytesPerSecond>{*gpu.measured.l2_read, published(gpu, "l2_read")};
+  if (gpu.l2.bandwidth) return Sourced<BytesPerSecond>{*gpu.l2.bandwidth, kDatasheet};
   return std::nullopt;
 }
 
 }  // namespace
 
-std::string_view name_of(Provenance provenance) {
-  switch (provenance) {
-    case Provenance::Datasheet: return "datasheet";
-    case Provenance::Published: return "published";
-    case Provenance::Measured: return "measured";
-  }
-  return "?";
-}
-
-std::optional<Ceiling<FlopsPerSecond>> Machine::rate_ceiling(RateKey key) const {
+std::optional<Sourced<FlopsPerSecond>> Machine::rate_ceiling(RateKey key) const {
   if (ceilings) {
     if (const auto it = ceilings->rate.find(key); it != ceilings->rate.end())
-      return Ceiling<FlopsPerSecond>{it->second.value, Provenance::Measured};
+      return Sourced<FlopsPerSecond>{it->second.value, kMeasured};
   }
   if (const auto it = gpu.peak.find(key); it != gpu.peak.end())
-    return Ceiling<FlopsPerSecond>{it->second, Provenance::Datasheet};
+    return Sourced<FlopsPerSecond>{it->second, kDatasheet};
   return std::nullopt;
 }
 
@@ -66,17 +67,17 @@ std::optional<FlopsPerSecond> Machine::best_rate(DType compute, bool matrix) con
   return pipe ? rate(compute, *pipe) : std::nullopt;
 }
 
-std::optional<Ceiling<BytesPerSecond>> Machine::bandwidth(MemoryLevel level) const {
+std::optional<Sourced<BytesPerSecond>> Machine::bandwidth(MemoryLevel level) const {
   if (ceilings) {
     if (const auto it = ceilings->bandwidth.find(level); it != ceilings->bandwidth.end())
-      return Ceiling<BytesPerSecond>{it->second.value, Provenance::Measured};
+      return Sourced<BytesPerSecond>{it->second.value, kMeasured};
   }
   switch (level) {
     case MemoryLevel::L1: return l1_bandwidth(gpu);
     case MemoryLevel::L2: return l2_bandwidth(gpu);
     case MemoryLevel::Dram:
       if (!gpu.dram.bandwidth) return std::nullopt;
-      return Ceiling<BytesPerSecond>{*gpu.dram.bandwidth, Provenance::Datasheet};
+      return Sourced<BytesPerSecond>{*gpu.dram.bandwidth, kDatasheet};
   }
   return std::nullopt;
 }

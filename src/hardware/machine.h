@@ -9,11 +9,11 @@
 //   L2 bandwidth measured ceiling      published measurement     data sheet, nothing
 //   DRAM         measured ceiling      data sheet                (always present)
 //
-// "Published" is what other people measured on the same part (GpuSpec::measured). Nothing is ever
-// taken from another part or guessed from a ratio: an unknown level has no bandwidth.
+// "Published" is what other people measured on the same part, or on a sibling that the file names
+// (GpuSpec::measured). Nothing else is taken from another part or guessed from a ratio: an unknown
+// level has no bandwidth.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,20 +24,9 @@
 #include "core/units.h"
 #include "hardware/ceilings.h"
 #include "hardware/gpu_spec.h"
+#include "hardware/sourced.h"
 
 namespace rooftile::hardware {
-
-enum class Provenance : std::uint8_t { Datasheet, Published, Measured };
-
-/// "datasheet", "published", "measured".
-std::string_view name_of(Provenance provenance);
-
-/// A value and where it is from.
-template <typename Q>
-struct Ceiling {
-  Q value{};
-  Provenance provenance = Provenance::Datasheet;
-};
 
 struct Machine {
   GpuSpec gpu;
@@ -45,7 +34,7 @@ struct Machine {
 
   /// Peak of the dtype on the pipe; nothing when the GPU has no such units or no known rate.
   [[nodiscard]] std::optional<FlopsPerSecond> rate(DType dtype, Pipe pipe) const;
-  [[nodiscard]] std::optional<Ceiling<FlopsPerSecond>> rate_ceiling(RateKey key) const;
+  [[nodiscard]] std::optional<Sourced<FlopsPerSecond>> rate_ceiling(RateKey key) const;
 
   /// The pipe that work of this dtype runs on: tensor units when the work is a matrix product
   /// and the GPU has them for the dtype, else the vector lanes. FP32 never runs as TF32 unasked.
@@ -54,7 +43,7 @@ struct Machine {
   [[nodiscard]] std::optional<FlopsPerSecond> best_rate(DType compute, bool matrix) const;
 
   /// Read bandwidth of the whole GPU at the level.
-  [[nodiscard]] std::optional<Ceiling<BytesPerSecond>> bandwidth(MemoryLevel level) const;
+  [[nodiscard]] std::optional<Sourced<BytesPerSecond>> bandwidth(MemoryLevel level) const;
 
   /// Arithmetic intensity above which the rate, not the level, is the limit.
   [[nodiscard]] std::optional<FlopsPerByte> ridge(MemoryLevel level, RateKey key) const;

@@ -106,9 +106,26 @@ Status read_rates(const JsonView& object, std::map<RateKey, FlopsPerSecond>& out
   return {};
 }
 
+Status read_siblings(const JsonView& measured,
+                     std::map<std::string, std::string, std::less<>>& out) {
+  static constexpr std::array<std::string_view, 2> kKeys{"l2_read", "l1_per_sm"};
+  const auto object = measured.find("sibling");
+  if (!object) return {};
+  ROOFTILE_CHECK(object->expect_keys(kKeys));
+  for (const std::string_view key : kKeys) {
+    const auto member = object->find(key);
+    if (!member) continue;
+    if (!measured.find(key))
+      return member->error(fmt::format("there is no /measured/{}", key), "leave it out");
+    ROOFTILE_TRY(out[std::string(key)], required_string(*object, key));
+  }
+  return {};
+}
+
 Status read_measured(const JsonView& root, MeasuredSpec& measured) {
-  static constexpr std::array<std::string_view, 7> kKeys{
-      "dram_read", "dram_write", "dram_copy", "l2_read", "l1_per_sm", "latency_clock", "rate"};
+  static constexpr std::array<std::string_view, 8> kKeys{"dram_read", "dram_write", "dram_copy",
+                                                         "l2_read",   "l1_per_sm",  "latency_clock",
+                                                         "rate",      "sibling"};
   const auto object = root.find("measured");
   if (!object) return {};
   ROOFTILE_CHECK(object->expect_keys(kKeys));
@@ -118,6 +135,7 @@ Status read_measured(const JsonView& root, MeasuredSpec& measured) {
   ROOFTILE_CHECK(read(*object, "l2_read", measured.l2_read));
   ROOFTILE_CHECK(read(*object, "l1_per_sm", measured.l1_per_sm));
   ROOFTILE_CHECK(read(*object, "latency_clock", measured.latency_clock));
+  ROOFTILE_CHECK(read_siblings(*object, measured.sibling));
   const auto rate = object->find("rate");
   return rate ? read_rates(*rate, measured.rate) : Status{};
 }

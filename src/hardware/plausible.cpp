@@ -34,7 +34,7 @@ std::string text_of(double value, const Plausible& range) {
                              : format_rate(FlopsPerSecond::from_base(value), 4);
 }
 
-std::optional<double> base_of(const std::optional<Ceiling<BytesPerSecond>>& ceiling) {
+std::optional<double> base_of(const std::optional<Sourced<BytesPerSecond>>& ceiling) {
   return ceiling ? std::optional(ceiling->value.base()) : std::nullopt;
 }
 

@@ -79,8 +79,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
   m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
   const bool sustained =
-      pipe && machine.rate_ceiling({.dtype = compute, .pipe = *pipe})->provenance ==
-                  hardware::Provenance::Measured;
+      pipe && machine.rate_ceiling({.dtype = compute, .pipe = *pipe})->is_measured();
   m.lanes = (rate / (sustained ? m.clock : gpu.clock.boost)).base() / 2.0 / m.sms;
   m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
   m.shared = gpu.sm.shared.value_or(Bytes{});
@@ -91,8 +90,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   m.shared_bandwidth = gpu.sm.shared_bandwidth;
   const auto per_sm = [&m](BytesPerSecond whole, Hertz clock) { return whole / clock / m.sms; };
   if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {
-    const bool measured = l1->provenance == hardware::Provenance::Measured;
-    m.l1_bandwidth = per_sm(l1->value, measured ? m.clock : gpu.clock.boost);
+    m.l1_bandwidth = per_sm(l1->value, l1->is_measured() ? m.clock : gpu.clock.boost);
   }
   if (machine.ceilings && machine.ceilings->shared) {
     m.shared_bandwidth = per_sm(machine.ceilings->shared->value, m.clock);

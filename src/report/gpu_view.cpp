@@ -131,17 +131,17 @@ std::string memory_table(const Machine& machine, int width) {
                {.title = "line/sector, B", .align = Align::Right},
                {.title = "latency, cycles", .align = Align::Right}});
   const auto row = [&](std::string name, std::string size,
-                       const std::optional<hardware::Ceiling<BytesPerSecond>>& bandwidth,
+                       const std::optional<hardware::Sourced<BytesPerSecond>>& bandwidth,
                        const hardware::MemorySpec& spec) {
     table.add({std::move(name), std::move(size),
                bandwidth ? number(bandwidth->value.base() / 1e9) : std::string(kUnknown),
-               bandwidth ? std::string(name_of(bandwidth->provenance)) : "unknown",
+               bandwidth ? name_of(bandwidth->source) : "unknown",
                fmt::format("{}/{}", scaled(spec.line, 1), scaled(spec.sector, 1)),
                scaled(spec.latency, 1)});
   };
   for (const MemoryLevel level : kLevels) {
     if (level == MemoryLevel::Dram && gpu.last_level) {
-      std::optional<hardware::Ceiling<BytesPerSecond>> bandwidth;
+      std::optional<hardware::Sourced<BytesPerSecond>> bandwidth;
       if (gpu.last_level->bandwidth) bandwidth = {*gpu.last_level->bandwidth, {}};
       row("last level", scaled(gpu.last_level->size, kMiB) + " MiB", bandwidth, *gpu.last_level);
     }
@@ -175,8 +175,7 @@ std::string rate_table(const Machine& machine, int width) {
     const auto per_clock = gpu.sm.flop_per_clock.find(key);
     const auto published = gpu.measured.rate.find(key);
     std::vector<std::string> cells{
-        name_of(key), number(ceiling->value.base() / 1e12),
-        std::string(name_of(ceiling->provenance)),
+        name_of(key), number(ceiling->value.base() / 1e12), name_of(ceiling->source),
         per_clock == gpu.sm.flop_per_clock.end() ? std::string(kUnknown)
                                                  : number(per_clock->second),
         published == gpu.measured.rate.end()

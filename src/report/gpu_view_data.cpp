@@ -115,15 +115,14 @@ ordered_json ceilings(const Machine& machine) {
     const auto value = machine.bandwidth(at);
     if (!value) continue;
     const std::string name(name_of(at));
-    bandwidth[name] = {{"bytes_per_s", value->value.base()}, {"from", name_of(value->provenance)}};
+    bandwidth[name] = {{"bytes_per_s", value->value.base()}, {"from", name_of(value->source)}};
     for (const auto& [key, peak] : machine.gpu.peak) {
       ridge[name][name_of(key)] = machine.ridge(at, key)->base();
     }
   }
   for (const auto& [key, peak] : machine.gpu.peak) {
     const auto value = machine.rate_ceiling(key);
-    rate[name_of(key)] = {{"flop_per_s", value->value.base()},
-                          {"from", name_of(value->provenance)}};
+    rate[name_of(key)] = {{"flop_per_s", value->value.base()}, {"from", name_of(value->source)}};
   }
   return {{"bandwidth", bandwidth}, {"rate", rate}, {"ridge_flop_per_byte", ridge}};
 }
@@ -217,8 +216,8 @@ std::string gpu_to_csv(const Machine& machine) {
       const auto bandwidth = machine.bandwidth(at);
       if (!bandwidth) continue;
       text += fmt::format("{},{},{:g},{},{},{:g},{},{:g}\n", machine.gpu.id, name_of(key),
-                          rate->value.base(), name_of(rate->provenance), name_of(at),
-                          bandwidth->value.base(), name_of(bandwidth->provenance),
+                          rate->value.base(), name_of(rate->source), name_of(at),
+                          bandwidth->value.base(), name_of(bandwidth->source),
                           machine.ridge(at, key)->base());
     }
   }

@@ -16,10 +16,10 @@ using hardware::RateKey;
 
 constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 
-std::string source_of(hardware::Provenance provenance, const hardware::Machine& machine) {
-  if (provenance == hardware::Provenance::Measured)
+std::string source_of(const hardware::Source& source, const hardware::Machine& machine) {
+  if (source.kind == hardware::SourceKind::Measured)
     return "measured (" + machine.ceilings->file + ")";
-  return std::string(name_of(provenance)) + " (" + machine.gpu.name + ")";
+  return name_of(source) + " (" + machine.gpu.name + ")";
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Roofs roofs_of(const hardware::Machine& machine) {
       roofs.memory.push_back({.name = std::string(name_of(level)),
                               .level = level,
                               .bandwidth = ceiling->value,
-                              .source = source_of(ceiling->provenance, machine)});
+                              .source = source_of(ceiling->source, machine)});
     }
   }
   if (machine.ceilings) add_other_levels(*machine.ceilings, roofs);
@@ -94,7 +94,7 @@ Roofs roofs_of(const hardware::Machine& machine) {
   for (const RateKey key : keys) {
     if (const auto ceiling = machine.rate_ceiling(key)) {
       roofs.compute.push_back(
-          {.key = key, .rate = ceiling->value, .source = source_of(ceiling->provenance, machine)});
+          {.key = key, .rate = ceiling->value, .source = source_of(ceiling->source, machine)});
     }
   }
   return roofs;

@@ -144,6 +144,29 @@ TEST(ShippedGpus, KnownDeviceNamesResolve) {
   }
 }
 
+TEST(ShippedGpus, SiblingsHaveTheSameSmOrChip) {
+  std::map<std::string, GpuSpec> by_id;
+  for (GpuSpec& gpu : shipped()) by_id.emplace(gpu.id, std::move(gpu));
+  std::size_t count = 0;
+  for (const auto& [id, gpu] : by_id) {
+    for (const auto& [key, sibling] : gpu.measured.sibling) {
+      ASSERT_TRUE(by_id.contains(sibling)) << id << ": " << sibling;
+      const GpuSpec& other = by_id.at(sibling);
+      EXPECT_NE(id, sibling);
+      EXPECT_EQ(gpu.isa, other.isa) << id;
+      EXPECT_FALSE(other.measured.sibling.contains(key)) << id << ": of a sibling's sibling";
+      if (key == "l1_per_sm") {
+        EXPECT_EQ(gpu.measured.l1_per_sm, other.measured.l1_per_sm) << id;
+      } else {
+        ASSERT_TRUE(other.measured.l2_read) << id;
+        EXPECT_EQ(gpu.chip, other.chip) << id;
+      }
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 39U);
+}
+
 TEST(ShippedGpus, Mi250IsOneDie) {
   const auto gpu = load_gpu(Catalog::embedded(), "mi250");
   ASSERT_TRUE(gpu);

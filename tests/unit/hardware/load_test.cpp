@@ -112,6 +112,18 @@ TEST(ParseGpu, WantsAReasonForAnAllowance) {
               HasSubstr("needs a reason"));
 }
 
+TEST(ParseGpu, ASiblingIsOfANumberThatIsThere) {
+  const auto with = [](const char* sibling) {
+    return failure(edited("\"latency_clock\"",
+                          std::string("\"sibling\": ") + sibling + ", \"latency_clock\""));
+  };
+  EXPECT_EQ(with("{\"l1_per_sm\": \"other-gpu\"}"), "no error");
+  EXPECT_THAT(with("{\"dram_read\": \"other-gpu\"}"),
+              HasSubstr("known keys are l2_read, l1_per_sm"));
+  EXPECT_THAT(failure(edited("\"l2_read\": \"800 GB/s\"", "\"sibling\": {\"l2_read\": \"x\"}")),
+              HasSubstr("there is no /measured/l2_read"));
+}
+
 Catalog two_gpus() {
   Catalog catalog = bare_catalog();
   catalog.add("gpus/acme_test_gpu_10gb.json", minimal_gpu());

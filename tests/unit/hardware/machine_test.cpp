@@ -32,6 +32,18 @@ Machine test_machine() {
   return {.gpu = parse_gpu(minimal_gpu(), "x.json", minimal_catalog()).value(), .ceilings = {}};
 }
 
+TEST(Machine, SaysWhichSiblingWasMeasured) {
+  const std::string text =
+      edited("\"latency_clock\"", "\"sibling\": {\"l2_read\": \"tester-pro\"}, \"latency_clock\"");
+  const Machine machine{.gpu = parse_gpu(text, "x.json", minimal_catalog()).value(),
+                        .ceilings = {}};
+  const auto l2 = machine.bandwidth(MemoryLevel::L2);
+  EXPECT_EQ(l2->source, (Source{SourceKind::Sibling, "tester-pro"}));
+  EXPECT_EQ(name_of(l2->source), "sibling tester-pro");
+  EXPECT_EQ(test_machine().bandwidth(MemoryLevel::L2)->value, l2->value)
+      << "the number is the same";
+}
+
 TEST(Machine, TakesTheDataSheet) {
   const Machine machine = test_machine();
   EXPECT_DOUBLE_EQ(machine.rate(DType::Fp32, Pipe::Vector)->base(), 1.28e12);
@@ -40,10 +52,10 @@ TEST(Machine, TakesTheDataSheet) {
   // 10 SMs x 128 B/clk x 1 GHz
   const auto l1 = machine.bandwidth(MemoryLevel::L1);
   EXPECT_DOUBLE_EQ(l1->value.base(), 1280e9);
-  EXPECT_EQ(l1->provenance, Provenance::Datasheet);
+  EXPECT_EQ(l1->source.kind, SourceKind::Datasheet);
   const auto l2 = machine.bandwidth(MemoryLevel::L2);
   EXPECT_DOUBLE_EQ(l2->value.base(), 800e9);
-  EXPECT_EQ(name_of(l2->provenance), "published");
+  EXPECT_EQ(name_of(l2->source), "published");
   EXPECT_DOUBLE_EQ(machine.bandwidth(MemoryLevel::Dram)->value.base(), 256e9);
   // 1.28 TFLOP/s / 256 GB/s = 5 FLOP/B; 10.24 / 256 = 40 FLOP/B
   EXPECT_DOUBLE_EQ(machine.ridge(MemoryLevel::Dram, kFp32)->base(), 5.0);
@@ -64,24 +76,24 @@ TEST(Machine, BestRatePrefersTensorUnitsForMatrices) {
 TEST(Machine, UnknownLevelsHaveNoBandwidth) {
   Machine machine = test_machine();
   machine.gpu.l1.bandwidth_per_sm.reset();
-  EXPECT_EQ(machine.bandwidth(MemoryLevel::L1)->provenance, Provenance::Published);
+  EXPECT_EQ(machine.bandwidth(MemoryLevel::L1)->source.kind, SourceKind::Published);
   machine.gpu.measured = {};
   EXPECT_FALSE(machine.bandwidth(MemoryLevel::L1));
   EXPECT_FALSE(machine.bandwidth(MemoryLevel::L2));
   EXPECT_FALSE(machine.ridge(MemoryLevel::L2, kFp32));
   machine.gpu.l2.bandwidth = BytesPerSecond::from_base(700e9);
-  EXPECT_EQ(machine.bandwidth(MemoryLevel::L2)->provenance, Provenance::Datasheet);
+  EXPECT_EQ(machine.bandwidth(MemoryLevel::L2)->source.kind, SourceKind::Datasheet);
 }
 
 TEST(Machine, MeasuredCeilingsComeFirst) {
   Machine machine = test_machine();
   machine.ceilings = parse_ceilings(kCeilings, "m.json").value();
   EXPECT_DOUBLE_EQ(machine.rate(DType::Fp32, Pipe::Vector)->base(), 1.2e12);
-  EXPECT_EQ(machine.rate_ceiling(kFp32)->provenance, Provenance::Measured);
-  EXPECT_EQ(machine.rate_ceiling(kBf16Tensor)->provenance, Provenance::Datasheet);
+  EXPECT_EQ(machine.rate_ceiling(kFp32)->source.kind, SourceKind::Measured);
+  EXPECT_EQ(machine.rate_ceiling(kBf16Tensor)->source.kind, SourceKind::Datasheet);
   EXPECT_DOUBLE_EQ(machine.bandwidth(MemoryLevel::L1)->value.base(), 1000e9);
-  EXPECT_EQ(machine.bandwidth(MemoryLevel::L2)->provenance, Provenance::Published);
-  EXPECT_EQ(machine.bandwidth(MemoryLevel::Dram)->provenance, Provenance::Measured);
+  EXPECT_EQ(machine.bandwidth(MemoryLevel::L2)->source.kind, SourceKind::Published);
+  EXPECT_EQ(machine.bandwidth(MemoryLevel::Dram)->source.kind, SourceKind::Measured);
 }
 
 TEST(Ceilings, ReadsAndWrites) {
