@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "characterize/device.h"
+#include "core/catalog.h"
 #include "core/result.h"
 
 namespace rooftile::characterize {
@@ -26,6 +27,7 @@ struct BackendOptions {
   std::int64_t part = 0, parts = 1;     ///< cpu: which share of the cores this rank takes
 };
 
-Result<std::unique_ptr<Device>> make_device(const BackendOptions& options);
+/// The catalogue holds the architectures of GPUs.
+Result<std::unique_ptr<Device>> make_device(const BackendOptions& options, const Catalog& catalog);
 
 }  // namespace rooftile::characterize

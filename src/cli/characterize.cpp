@@ -196,8 +196,9 @@ Status measure(const Context& context, CharacterizeArguments a,
     options.sweep.checkpoint.clear();  // the ranks must do the same things at the same time
   }
   const bool is_first = session == nullptr || session->rank() == 0;
+  ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const std::unique_ptr<characterize::Device> device,
-               characterize::make_device(a.backend));
+               characterize::make_device(a.backend, catalog));
   if (is_first) options.sweep.progress = progress_bar("characterize");
   ROOFTILE_TRY(const characterize::Outlook outlook, characterize::outlook(*device, options));
   if (is_first) announce(*device, outlook);

@@ -58,7 +58,7 @@ Result<Bytes> read_width(const JsonView& memory, std::string_view key) {
 }
 
 Status read_memory(const JsonView& root, ArchitectureMemory& memory) {
-  static constexpr std::array<std::string_view, 3> kKeys{"sector", "line", "l2"};
+  static constexpr std::array<std::string_view, 4> kKeys{"sector", "line", "l1", "l2"};
   static constexpr std::array<std::string_view, 2> kRangeKeys{"least", "most"};
   ROOFTILE_TRY(const JsonView object, root.at("memory"));
   ROOFTILE_CHECK(object.expect_keys(kKeys));
@@ -67,6 +67,7 @@ Status read_memory(const JsonView& root, ArchitectureMemory& memory) {
   if (memory.sector > memory.line)
     return object.error(fmt::format("a sector of {:g} B is more than a line of {:g} B",
                                     memory.sector.base(), memory.line.base()));
+  ROOFTILE_CHECK(read(object, "l1", memory.l1));
   const auto l2 = object.find("l2");
   if (!l2) return {};
   ROOFTILE_CHECK(l2->expect_keys(kRangeKeys));

@@ -37,6 +37,7 @@ struct ArchitectureSm {
 struct ArchitectureMemory {
   Bytes sector = Bytes::from_base(32);  ///< fetched at a time
   Bytes line = Bytes::from_base(128);   ///< under one tag
+  std::optional<Bytes> l1;              ///< of one SM, for a kernel without shared memory
   struct Range {
     Bytes least, most;
   };

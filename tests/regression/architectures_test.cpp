@@ -39,6 +39,8 @@ void add_rest(const Architecture& arch, const Add& add) {
   const auto flag = [](bool value) { return std::string(value ? "yes" : "no"); };
   add(arch.isa, "sector_bytes", testing::number_text(arch.memory.sector.base()));
   add(arch.isa, "line_bytes", testing::number_text(arch.memory.line.base()));
+  if (arch.memory.l1)
+    add(arch.isa, "l1_kib", testing::number_text(arch.memory.l1->base() / 1024.0));
   if (arch.memory.l2) {
     add(arch.isa, "l2_least_mib", testing::number_text(arch.memory.l2->least.base() / kMiB));
     add(arch.isa, "l2_most_mib", testing::number_text(arch.memory.l2->most.base() / kMiB));

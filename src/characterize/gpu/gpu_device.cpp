@@ -29,15 +29,7 @@ constexpr std::int64_t kVector = 16;         // bytes per thread and access
 constexpr std::int64_t kSharedElements = 8;  // vectors that one thread reads per pass
 constexpr std::int64_t kChaseSteps = 4096;
 
-/// Unified L1 and shared memory per multiprocessor, from the tuning guides of the architectures;
-/// a block without shared memory leaves nearly all of it to the cache.
-Bytes l1_size(const std::string& vendor, int major, int minor) {
-  if (vendor == "hip") return major == 9 && minor >= 4 ? 32_KiB : 16_KiB;
-  if (major == 7) return minor == 5 ? 64_KiB : 128_KiB;
-  if (major == 8) return minor == 0 ? 192_KiB : 128_KiB;
-  if (major == 9 || major == 10) return 256_KiB;
-  return 128_KiB;
-}
+constexpr Bytes kUsualL1 = 128_KiB;  // where the architecture states none
 
 struct KernelName {
   Pattern pattern;
@@ -93,7 +85,8 @@ class GpuDevice final : public Device {
   GpuDevice(const GpuDevice&) = delete;
   GpuDevice& operator=(const GpuDevice&) = delete;
 
-  Status open(std::string_view image) {
+  Status open(std::string_view image, const Catalog& catalog) {
+    ROOFTILE_TRY(architectures_, hardware::list_architectures(catalog));
     if (api_.set_device != nullptr) {
       ROOFTILE_CHECK(done(api_.set_device(index_), "choosing the device"));
     } else {
@@ -101,7 +94,7 @@ class GpuDevice final : public Device {
       ROOFTILE_CHECK(done(api_.retain_context(&context, index_), "making a context"));
       ROOFTILE_CHECK(done(api_.set_context(context), "choosing the context"));
     }
-    ROOFTILE_CHECK(describe());
+    ROOFTILE_CHECK(describe(catalog));
     Handle module = nullptr;
     if (api_.load_module(&module, image.data()) != 0) {
       return unsupported(where(), "the driver does not accept the kernels",
@@ -147,20 +140,18 @@ class GpuDevice final : public Device {
   void state_limits() {
     UnitLimits& limits = description_.limits;
     const auto units = static_cast<double>(description_.units);
-    const auto architectures =
-        hardware::list_architectures(Catalog::embedded()).value();  // embedded: tests load them all
     limits.load = limits.store = limits.shared =
         BytesPerCycle::from_base(widest_path(api_.vendor) * units);
     for (const Capability& c : do_capabilities()) {
       if (c.pattern != Pattern::Update && c.pattern != Pattern::Mma) continue;
       const hardware::RateKey key{.dtype = c.dtype, .pipe = c.pipe};
-      const auto known = hardware::flop_per_clock(architectures, description_.isa, key);
+      const auto known = hardware::flop_per_clock(architectures_, isa_name(), key);
       // Floating-point products with FP32 accumulators run at half the rate on GeForce parts.
       const bool may_be_half = c.pipe == Pipe::Tensor && c.dtype != DType::Int8 &&
                                description_.name.find("GeForce") != std::string::npos;
       limits.flops[key] = {
           .value = FlopsPerCycle::from_base(
-              known.value_or(hardware::widest_flop_per_clock(architectures, key)) * units),
+              known.value_or(hardware::widest_flop_per_clock(architectures_, key)) * units),
           .exact = known.has_value() && !may_be_half};
     }
   }
@@ -179,7 +170,12 @@ class GpuDevice final : public Device {
     return value;
   }
 
-  Status describe() {
+  /// The gfx name of an AMD chip as far as the driver tells it; NVIDIA's compute capability.
+  [[nodiscard]] std::string isa_name() const {
+    return api_.vendor == "hip" ? fmt::format("gfx{}{:x}", major_, minor_) : description_.isa;
+  }
+
+  Status describe(const Catalog& catalog) {
     std::array<char, 256> name{};
     ROOFTILE_CHECK(done(api_.device_name(name.data(), name.size() - 1, index_), "asking the name"));
     description_.backend = api_.vendor;
@@ -200,7 +196,8 @@ class GpuDevice final : public Device {
     description_.units = units;
     description_.workers = std::int64_t{units} * threads;
     resident_blocks_ = threads / kThreads;
-    const Bytes l1 = l1_size(api_.vendor, major_, minor_);
+    ROOFTILE_TRY(const auto arch, hardware::nearest_architecture(catalog, isa_name()));
+    const Bytes l1 = arch ? arch->memory.l1.value_or(kUsualL1) : kUsualL1;
     description_.caches.push_back({.name = "L1",
                                    .capacity = l1 * static_cast<double>(units),
                                    .instances = units,
@@ -216,7 +213,7 @@ class GpuDevice final : public Device {
     }
     // One pass of the block of a multiprocessor.
     description_.set_granule = Bytes::from_base(static_cast<double>(kL1Threads * kVector));
-    description_.notes.emplace_back("L1 size from a table of architectures");
+    description_.notes.emplace_back("L1 size as the architecture has it");
     if (api_.vendor == "cuda" && (major_ == 9 || major_ == 10)) {
       description_.notes.emplace_back(
           "tensor rates are those of mma.sync, below what wgmma or tcgen05 reach on this part");
@@ -420,6 +417,7 @@ class GpuDevice final : public Device {
   int major_ = 0, minor_ = 0, warp_ = 32;
   std::int64_t resident_blocks_ = 1;
   DeviceDescription description_;
+  std::vector<hardware::Architecture> architectures_;
   std::map<std::string, Handle> functions_;
   std::vector<DevicePointer> buffers_;
   Handle begin_ = nullptr, end_ = nullptr;
@@ -443,7 +441,7 @@ std::optional<double> product_flops(std::string_view kernel) {
 }
 
 Result<std::unique_ptr<Device>> make_gpu_device(const GpuApi& api, std::string_view image,
-                                                std::int64_t index) {
+                                                std::int64_t index, const Catalog& catalog) {
   if (image.empty()) {
     return unsupported(api.vendor, "this program was built without the GPU kernels",
                        "build it where nvcc (cuda) or hipcc (hip) is installed");
@@ -457,18 +455,18 @@ Result<std::unique_ptr<Device>> make_gpu_device(const GpuApi& api, std::string_v
                        fmt::format("0 to {}", count - 1));
   }
   auto device = std::make_unique<GpuDevice>(api, static_cast<int>(index));
-  ROOFTILE_CHECK(device->open(image));
+  ROOFTILE_CHECK(device->open(image, catalog));
   return device;
 }
 
-Result<std::unique_ptr<Device>> make_cuda_device(std::int64_t index) {
+Result<std::unique_ptr<Device>> make_cuda_device(std::int64_t index, const Catalog& catalog) {
   ROOFTILE_TRY(const GpuApi api, load_cuda_api());
-  return make_gpu_device(api, cuda_image(), index);
+  return make_gpu_device(api, cuda_image(), index, catalog);
 }
 
-Result<std::unique_ptr<Device>> make_hip_device(std::int64_t index) {
+Result<std::unique_ptr<Device>> make_hip_device(std::int64_t index, const Catalog& catalog) {
   ROOFTILE_TRY(const GpuApi api, load_hip_api());
-  return make_gpu_device(api, hip_image(), index);
+  return make_gpu_device(api, hip_image(), index, catalog);
 }
 
 }  // namespace rooftile::characterize::gpu

@@ -8,7 +8,7 @@
 //
 // Known limits: mma.sync does not reach the full rate of Hopper (wgmma) and of data-centre
 // Blackwell (tcgen05), so their tensor ceilings come out as lower bounds, and a note says so; the
-// size of L1 is taken from a table of architectures, because no driver call tells it.
+// size of L1 is that of the architecture, because no driver call tells it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 
 #include "characterize/device.h"
 #include "characterize/gpu/gpu_api.h"
+#include "core/catalog.h"
 #include "core/result.h"
 
 namespace rooftile::characterize::gpu {
@@ -27,11 +28,12 @@ namespace rooftile::characterize::gpu {
 /// nothing for another name.
 std::optional<double> product_flops(std::string_view kernel);
 
-/// `image` is what cuda_image() or hip_image() gives; tests pass any text.
+/// `image` is what cuda_image() or hip_image() gives; tests pass any text. The catalogue holds the
+/// architectures.
 Result<std::unique_ptr<Device>> make_gpu_device(const GpuApi& api, std::string_view image,
-                                                std::int64_t index);
+                                                std::int64_t index, const Catalog& catalog);
 
-Result<std::unique_ptr<Device>> make_cuda_device(std::int64_t index);
-Result<std::unique_ptr<Device>> make_hip_device(std::int64_t index);
+Result<std::unique_ptr<Device>> make_cuda_device(std::int64_t index, const Catalog& catalog);
+Result<std::unique_ptr<Device>> make_hip_device(std::int64_t index, const Catalog& catalog);
 
 }  // namespace rooftile::characterize::gpu

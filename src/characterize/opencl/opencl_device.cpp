@@ -111,7 +111,8 @@ class OpenClDevice final : public Device {
   OpenClDevice(const OpenClDevice&) = delete;
   OpenClDevice& operator=(const OpenClDevice&) = delete;
 
-  Status open() {
+  Status open(const Catalog& catalog) {
+    ROOFTILE_TRY(architectures_, hardware::list_architectures(catalog));
     std::int32_t code = 0;
     context_ = api_.clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
     if (code != 0) return failed("clCreateContext", code);
@@ -201,13 +202,11 @@ class OpenClDevice final : public Device {
     limits.load = is_cpu_ ? cpu::most_loaded_per_cycle(kWidestVector) * units
                           : BytesPerCycle::from_base(kMultiprocessors * kWidestPath * units);
     limits.store = is_cpu_ ? cpu::most_stored_per_cycle(kWidestVector) * units : limits.load;
-    const auto architectures =
-        hardware::list_architectures(Catalog::embedded()).value();  // tests load them all
     for (const auto& [dtype, program] : programs_) {
       const double lanes = kWidestVector / size_of(dtype).base();
       const double flops = is_cpu_ ? 2.0 * cpu::most_links_per_cycle() * lanes
                                    : kMultiprocessors * hardware::widest_flop_per_clock(
-                                                            architectures, {.dtype = dtype});
+                                                            architectures_, {.dtype = dtype});
       limits.flops[{.dtype = dtype}] = {.value = FlopsPerCycle::from_base(flops * units),
                                         .exact = false};
     }
@@ -399,6 +398,7 @@ class OpenClDevice final : public Device {
   Api api_;
   Handle device_;
   Handle context_ = nullptr, queue_ = nullptr, kernel_ = nullptr;
+  std::vector<hardware::Architecture> architectures_;
   std::map<DType, Handle> programs_;
   std::map<std::pair<DType, std::string>, Handle> kernels_;
   std::vector<Handle> buffers_;
@@ -428,7 +428,7 @@ Result<std::vector<std::string>> list_devices() {
   return out;
 }
 
-Result<std::unique_ptr<Device>> make_opencl_device(std::int64_t index) {
+Result<std::unique_ptr<Device>> make_opencl_device(std::int64_t index, const Catalog& catalog) {
   ROOFTILE_TRY(const std::vector<std::string> names, list_devices());
   if (index < 0 || index >= static_cast<std::int64_t>(names.size())) {
     return usage_error(fmt::format("there is no OpenCL device {}", index),
@@ -437,7 +437,7 @@ Result<std::unique_ptr<Device>> make_opencl_device(std::int64_t index) {
   ROOFTILE_TRY(const Api api, load_api());
   ROOFTILE_TRY(const std::vector<Handle> devices, find_devices(api));
   auto device = std::make_unique<OpenClDevice>(api, devices[static_cast<std::size_t>(index)]);
-  ROOFTILE_CHECK(device->open());
+  ROOFTILE_CHECK(device->open(catalog));
   return device;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "characterize/device.h"
+#include "core/catalog.h"
 #include "core/result.h"
 
 namespace rooftile::characterize::opencl {
@@ -21,6 +22,6 @@ namespace rooftile::characterize::opencl {
 /// Names of all devices, platform by platform; an error when there are none or a driver aborts.
 Result<std::vector<std::string>> list_devices();
 
-Result<std::unique_ptr<Device>> make_opencl_device(std::int64_t index);
+Result<std::unique_ptr<Device>> make_opencl_device(std::int64_t index, const Catalog& catalog);
 
 }  // namespace rooftile::characterize::opencl

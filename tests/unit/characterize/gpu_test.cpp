@@ -113,7 +113,7 @@ class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override { fake = {}; }
   static std::unique_ptr<Device> open() {
-    auto device = make_gpu_device(fake_api(), "an image", 0);
+    auto device = make_gpu_device(fake_api(), "an image", 0, Catalog::embedded());
     EXPECT_TRUE(device.has_value()) << to_string(device.error());
     return device ? *std::move(device) : nullptr;
   }
@@ -170,6 +170,17 @@ TEST_F(GpuTest, StatesALimitOfEveryFormat) {
   EXPECT_EQ(limits.flops.at({.dtype = DType::Bf16}),
             (FlopLimit{.value = FlopsPerCycle::from_base(4 * 1024), .exact = false}));
   EXPECT_DOUBLE_EQ(limits.load.base(), 4 * 128);
+}
+
+TEST_F(GpuTest, AnAmdFamilyIsNoComputeCapability) {
+  fake.major = 9, fake.minor = 0;  // gfx906 to gfx90a: not NVIDIA's 9.0
+  GpuApi api = fake_api();
+  api.vendor = "hip";
+  const auto device = make_gpu_device(api, "an image", 0, Catalog::embedded());
+  ASSERT_TRUE(device) << to_string(device.error());
+  const DeviceDescription& d = (*device)->description();
+  EXPECT_FALSE(d.limits.flops.at({.dtype = DType::Fp32}).exact);
+  EXPECT_EQ(d.caches[0].capacity, 64_KiB);  // 4 x 16 KiB
 }
 
 TEST_F(GpuTest, KernelsThatDoNothingAreAnError) {
@@ -266,12 +277,13 @@ TEST_F(GpuTest, RunsTheWholeCharacterization) {
 }
 
 TEST_F(GpuTest, SaysWhatIsMissing) {
-  const auto no_image = make_gpu_device(fake_api(), "", 0);
+  const auto no_image = make_gpu_device(fake_api(), "", 0, Catalog::embedded());
   ASSERT_FALSE(no_image.has_value());
   EXPECT_NE(no_image.error().message.find("without the GPU kernels"), std::string::npos);
-  EXPECT_EQ(make_gpu_device(fake_api(), "x", 1).error().code, ErrorCode::Usage);
+  EXPECT_EQ(make_gpu_device(fake_api(), "x", 1, Catalog::embedded()).error().code,
+            ErrorCode::Usage);
   fake.refuse_module = true;
-  EXPECT_EQ(make_gpu_device(fake_api(), "x", 0).error().message,
+  EXPECT_EQ(make_gpu_device(fake_api(), "x", 0, Catalog::embedded()).error().message,
             "the driver does not accept the kernels");
 }
 

@@ -63,8 +63,8 @@ TEST(OpenCl, ConstantsAreThoseOfTheStandardHeader) {
 TEST(OpenCl, MeasuresTheFirstDevice) {
   const auto names = opencl::list_devices();
   if (!names) GTEST_SKIP() << "no OpenCL device: " << names.error().message;
-  EXPECT_FALSE(opencl::make_opencl_device(1000).has_value());
-  auto device = opencl::make_opencl_device(0);
+  EXPECT_FALSE(opencl::make_opencl_device(1000, Catalog::embedded()).has_value());
+  auto device = opencl::make_opencl_device(0, Catalog::embedded());
   ASSERT_TRUE(device.has_value()) << to_string(device.error());
   auto plan =
       make_plan((*device)->description(), (*device)->capabilities(),

@@ -20,7 +20,7 @@ constexpr const char* kFull = R"({
   "schema": 1, "isa": "13.0", "name": "acme", "vendor": "nvidia",
   "sm": {"warp_size": 32, "schedulers": 4, "max_threads": 2048, "max_blocks": 32,
          "registers": 65536, "flop_per_clock": {"fp32": 256, "fp16_tensor": 4096}},
-  "memory": {"sector": "32 B", "line": "128 B", "l2": {"least": "50 MiB", "most": "60 MiB"}},
+  "memory": {"sector": "32 B", "line": "128 B", "l1": "256 KiB", "l2": {"least": "50 MiB", "most": "60 MiB"}},
   "library": {"kernel_family": "ampere", "one_winograd_shape": true,
               "winograd_filter_gradient": false},
   "counters": {"tool": "ncu", "tensor_instruction_flop": 512},
@@ -54,6 +54,7 @@ TEST(Architecture, ReadsEveryField) {
   EXPECT_EQ(arch->sm.flop_per_clock.at({DType::Fp16, Pipe::Tensor}), 4096.0);
   EXPECT_EQ(arch->memory.sector, 32_B);
   EXPECT_EQ(arch->memory.line, 128_B);
+  EXPECT_EQ(arch->memory.l1, 256_KiB);
   EXPECT_EQ(arch->memory.l2->least, 50_MiB);
   EXPECT_EQ(arch->memory.l2->most, 60_MiB);
   EXPECT_EQ(arch->library.kernel_family, "ampere");
