@@ -2,9 +2,15 @@
 define_property(GLOBAL PROPERTY ROOFTILE_LAYERS)
 define_property(GLOBAL PROPERTY ROOFTILE_LIBRARIES)
 
-# rooftile_layer(name [LINK libraries...]): all .cpp below src/<name>.
+# Sources of one target that are compiled at once under ROOFTILE_UNITY: more make a whole build
+# faster and the next one after a change slower. Anonymous names must then be unique in their
+# namespace, within a layer.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+
+# rooftile_layer(name [SLOW] [LINK libraries...]): all .cpp below src/<name>. SLOW: its own speed does
+# not matter, that of its compilation does.
 function(rooftile_layer name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SLOW" "" "LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/CMakeLists.txt)
     set(own_cmake TRUE) # a layer with special needs (extra libraries, flags) says so there
@@ -12,6 +18,10 @@ function(rooftile_layer name)
   add_library(rooftile_${name} OBJECT ${sources})
   target_include_directories(rooftile_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                      ${PROJECT_SOURCE_DIR}/include)
+  set_target_properties(rooftile_${name} PROPERTIES UNITY_BUILD ${ROOFTILE_UNITY})
+  if(ARG_SLOW)
+    target_compile_options(rooftile_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_link_libraries(rooftile_${name} PRIVATE rooftile_warnings)
   target_link_libraries(rooftile_${name} PUBLIC fmt::fmt nlohmann_json::nlohmann_json
                                                 Threads::Threads ${ARG_LINK})
@@ -71,6 +81,8 @@ ${rows}  };
 }  // namespace rooftile
 ")
   set_source_files_properties(${generated}/embedded_files.S PROPERTIES OBJECT_DEPENDS "${paths}")
+  set_source_files_properties(${generated}/embedded_files.cpp PROPERTIES
+                              SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(rooftile_core PRIVATE ${generated}/embedded_files.S ${generated}/embedded_files.cpp)
 endfunction()
 
@@ -104,8 +116,13 @@ function(rooftile_executable)
   target_include_directories(rooftile_cli PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rooftile_cli PRIVATE rooftile rooftile_warnings
                                              nlohmann_json::nlohmann_json)
+  target_compile_options(rooftile_cli PRIVATE $<$<CONFIG:Release>:-O1>)
   # CLI11 takes ten seconds per file that includes it; every subcommand does.
-  target_precompile_headers(rooftile_cli PRIVATE <CLI/CLI.hpp>)
+  if(ROOFTILE_UNITY)
+    set_target_properties(rooftile_cli PROPERTIES UNITY_BUILD ON)
+  else()
+    target_precompile_headers(rooftile_cli PRIVATE <CLI/CLI.hpp>)
+  endif()
 endfunction()
 
 # rooftile_test(name folder): one GoogleTest executable from all *_test.cpp below tests/<folder>.

@@ -2,6 +2,7 @@ option(ROOFTILE_BUILD_TESTS "Build the tests" ON)
 option(ROOFTILE_BUILD_BENCH "Build the benchmarks" OFF)
 option(ROOFTILE_BUILD_FUZZERS "Build the libFuzzer targets (Clang)" OFF)
 option(ROOFTILE_WERROR "Treat warnings as errors" OFF)
+option(ROOFTILE_UNITY "Compile the sources of a layer in batches: a whole build takes a third" OFF)
 set(ROOFTILE_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)

@@ -8,6 +8,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12 implements std::stable_sort with a function that it declares deprecated itself.
   target_compile_options(rooftile_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
+if(ROOFTILE_UNITY)
+  # A local name that another file of the batch has, too, hides nothing that its own file can see.
+  target_compile_options(rooftile_warnings INTERFACE -Wno-shadow)
+endif()
 if(ROOFTILE_WERROR)
   target_compile_options(rooftile_warnings INTERFACE -Werror)
 endif()

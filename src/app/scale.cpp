@@ -86,21 +86,21 @@ Result<double> parse_target(std::string_view text) {
   return *target;
 }
 
-struct Choices {
+struct ScaleChoices {
   Factors factors;
   aggregate::CostModel cost;
   std::vector<double> targets;
   bool study = false;
 };
 
-Result<Choices> parse(const ScaleRequest& request) {
+Result<ScaleChoices> parse(const ScaleRequest& request) {
   constexpr double kLeast = 0.001, kMost = 1024;
   if (!request.set.empty() && request.optimize) {
     return usage_error("--set and --optimize exclude each other",
                        "--set asks about one variant, --optimize searches all from the GPU as it "
                        "is; run the command twice");
   }
-  Choices choices;
+  ScaleChoices choices;
   choices.study = request.study;
   ROOFTILE_TRY(const auto factors,
                parse_assignments("--set", request.set, {.least = kLeast, .most = kMost}));
@@ -179,7 +179,7 @@ std::vector<report::ScaledLayer> make_layers(const ScalingStudy& study, const Fa
 
 /// `searched` hears of every target that was searched, and may stop.
 Result<report::ScaleStep> make_step(std::string name, const ScalingStudy& study,
-                                    const Choices& choices,
+                                    const ScaleChoices& choices,
                                     const std::function<Status(double)>& searched) {
   const Seconds base = study.step(Factors{}).total;
   const aggregate::BalancePoints balance = aggregate::balance_points(study);
@@ -213,7 +213,7 @@ Result<report::ScaleStep> make_step(std::string name, const ScalingStudy& study,
 
 Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog,
                                   const Progress& progress) {
-  ROOFTILE_TRY(const Choices choices, parse(request));
+  ROOFTILE_TRY(const ScaleChoices choices, parse(request));
   ROOFTILE_TRY(const auto machine,
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
   ROOFTILE_TRY(const auto predictor, latency::make_predictor(request.step.predictor, catalog));

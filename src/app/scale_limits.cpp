@@ -34,11 +34,6 @@ Error too_small(MachineKey key, double factor, std::string message, double least
                               factor_text(least))};
 }
 
-bool is_product(const LoweredKernel& kernel) {
-  return std::holds_alternative<ops::ConvShape>(kernel.work.shape) ||
-         std::holds_alternative<ops::GemmShape>(kernel.work.shape);
-}
-
 /// The least that a CTA of the kernel's library tiles holds of an SM.
 struct CtaMemory {
   double registers = std::numeric_limits<double>::infinity();
@@ -99,7 +94,7 @@ Status check_variant(const aggregate::ScalingStudy& study, const Factors& factor
                                       fmt::format("leaves {:.2g} of a lane per SM", lanes),
                                       1 / g.lanes));
     }
-    if (is_product(kernel) && factors.of(MachineKey::SmMemory) < 1) {
+    if (ops::is_product(kernel.work.shape) && factors.of(MachineKey::SmMemory) < 1) {
       ROOFTILE_CHECK(check_memory(kernel, g, factors.of(MachineKey::SmMemory)));
     }
   }

@@ -27,7 +27,7 @@ namespace {
 
 enum class Model : std::uint8_t { Closed, Exact, Paper };
 
-struct Choices {
+struct TrafficChoices {
   Model model = Model::Closed;
   traffic::CtaOrder order = traffic::CtaOrder::Column;
   std::optional<traffic::CtaTile> tile;
@@ -47,7 +47,7 @@ Result<T> choose(std::string_view option, std::string_view text,
                      did_you_mean(text, names, fmt::format("{} is one of", option)));
 }
 
-Result<Choices> parse(const TrafficRequest& request) {
+Result<TrafficChoices> parse(const TrafficRequest& request) {
   constexpr std::array<std::pair<std::string_view, Model>, 4> kModels{{{"closed", Model::Closed},
                                                                        {"default", Model::Closed},
                                                                        {"exact", Model::Exact},
@@ -56,7 +56,7 @@ Result<Choices> parse(const TrafficRequest& request) {
       {{"column", traffic::CtaOrder::Column},
        {"row", traffic::CtaOrder::Row},
        {"swizzled", traffic::CtaOrder::Swizzled}}};
-  Choices choices;
+  TrafficChoices choices;
   ROOFTILE_TRY(choices.model, choose("--traffic-model", request.traffic_model, kModels));
   ROOFTILE_TRY(choices.order, choose("--order", request.order, kOrders));
   if (choices.model != Model::Exact && choices.order != traffic::CtaOrder::Column) {
@@ -91,7 +91,7 @@ Result<Choices> parse(const TrafficRequest& request) {
 }
 
 /// A CTA of the tile must fit into the registers of an SM.
-Status check_tile(const Choices& choices, const hardware::GpuSpec& gpu) {
+Status check_tile(const TrafficChoices& choices, const hardware::GpuSpec& gpu) {
   if (!choices.tile || !gpu.sm.registers) return {};
   const std::int64_t needed = latency::cta_registers(*choices.tile);
   if (needed <= *gpu.sm.registers) return {};
@@ -104,7 +104,7 @@ Status check_tile(const Choices& choices, const hardware::GpuSpec& gpu) {
 /// What all layers of a report share.
 struct Study {
   const hardware::Machine& machine;
-  Choices choices;
+  TrafficChoices choices;
   const Progress& progress;
 };
 
@@ -119,7 +119,7 @@ std::string tile_text(const tile::TilePlan& plan) {
 }
 
 /// Where a convolution's forms ask for another kernel than the predicted one.
-bool asks_for_gemm(const Choices& choices) {
+bool asks_for_gemm(const TrafficChoices& choices) {
   return choices.tile || choices.model == Model::Paper;
 }
 
@@ -128,7 +128,7 @@ bool asks_for_gemm(const Choices& choices) {
 Result<latency::Estimate> forced(const aggregate::OperatorEstimate& op, const ops::ConvShape& conv,
                                  const latency::TimeMachine& g, const Study& study,
                                  const report::LayerTraffic& layer) {
-  const Choices& choices = study.choices;
+  const TrafficChoices& choices = study.choices;
   const ops::KernelWork& work = op.kernel.work;
   const auto candidates = latency::conv_candidates(conv, work.dtype, g, {});
   const auto wanted = choices.algorithm.value_or(latency::ConvAlgorithm::ImplicitGemm);
@@ -345,7 +345,7 @@ report::TrafficReport start_report(const TrafficRequest& request,
 
 void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Study& study,
                report::TrafficReport& report) {
-  const Choices& choices = study.choices;
+  const TrafficChoices& choices = study.choices;
   std::vector<graph::LoweredKernel> kernels;
   for (const auto& op : operators) kernels.push_back(op.kernel);
   if (choices.model == Model::Paper) {
@@ -379,7 +379,7 @@ void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Stu
 
 Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catalog& catalog,
                                       const Progress& progress) {
-  ROOFTILE_TRY(const Choices choices, parse(request));
+  ROOFTILE_TRY(const TrafficChoices choices, parse(request));
   ROOFTILE_TRY(const auto machine,
                hardware::load_machine(catalog, request.step.gpu, request.step.machine));
   ROOFTILE_CHECK(latency::check_time_fields(machine.gpu));

@@ -16,11 +16,6 @@ namespace rooftile::app {
 
 namespace {
 
-bool is_product(const graph::LoweredKernel& kernel) {
-  return std::holds_alternative<ops::ConvShape>(kernel.work.shape) ||
-         std::holds_alternative<ops::GemmShape>(kernel.work.shape);
-}
-
 bool is_grouped(const graph::LoweredKernel& kernel) {
   const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape);
   return conv != nullptr && conv->groups > 1;
@@ -38,7 +33,7 @@ RowKinds count_rows(std::span<const graph::LoweredKernel> kernels,
   RowKinds rows;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const report::LayerTraffic& layer = layers[i];
-    if (!is_product(kernels[i])) {
+    if (!ops::is_product(kernels[i].work.shape)) {
       ++rows.vectors;
     } else if (layer.algorithm.empty()) {
       ++rows.products;
@@ -67,11 +62,11 @@ std::vector<std::string> delta_notes(std::span<const graph::LoweredKernel> kerne
   std::vector<std::string> notes;
   const hardware::GpuSpec& gpu = machine.gpu;
   const auto on_matrix_units = [&machine](const graph::LoweredKernel& kernel) {
-    return is_product(kernel) &&
+    return ops::is_product(kernel.work.shape) &&
            machine.best_pipe(kernel.work.compute, kernel.work.matrix) == hardware::Pipe::Tensor;
   };
   const auto narrow = [](const graph::LoweredKernel& kernel) {
-    return is_product(kernel) && kernel.work.dtype != DType::Fp32;
+    return ops::is_product(kernel.work.shape) && kernel.work.dtype != DType::Fp32;
   };
   if (std::any_of(kernels.begin(), kernels.end(), on_matrix_units)) {
     notes.emplace_back(

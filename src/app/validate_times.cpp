@@ -27,7 +27,7 @@ constexpr std::int64_t kDriftRows = 250;
 constexpr double kInterval = 1.3;
 
 /// Geometric error of one column.
-struct Error {
+struct TimeError {
   double sum = 0, bias = 0;
   std::int64_t count = 0, inside = 0;
   void add(double predicted, double measured) {
@@ -80,7 +80,7 @@ Predicted predict(ops::ConvShape conv, ops::ConvPass pass, const latency::TimeMa
 }
 
 struct DeepBenchErrors {
-  Error implicit, forward, data, filter;
+  TimeError implicit, forward, data, filter;
   std::int64_t dropped = 0;
   [[nodiscard]] double sum() const {
     return implicit.mean() + forward.mean() + data.mean() + filter.mean();
@@ -185,7 +185,7 @@ class Drift {
 };
 
 struct NeuSightErrors {
-  Error implicit, implicit_flat, implicit_elsewhere, all, all_flat, all_elsewhere;
+  TimeError implicit, implicit_flat, implicit_elsewhere, all, all_flat, all_elsewhere;
   std::int64_t right = 0;
 };
 

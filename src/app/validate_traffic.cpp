@@ -20,7 +20,7 @@ namespace rooftile::app {
 
 namespace {
 
-struct Error {
+struct TrafficError {
   double sum = 0, worst = 0;
   std::int64_t count = 0;
   double add(double model, double truth) {
@@ -37,7 +37,7 @@ struct Error {
 
 /// Errors at L1, L2 and DRAM of one model on one group of layers.
 struct Errors {
-  std::array<Error, 3> level;
+  std::array<TrafficError, 3> level;
   std::int64_t beyond_30 = 0;  ///< layers with any level beyond 30 %
   /// Whether the layer is one of them.
   bool add(const std::array<double, 3>& model, const std::array<double, 3>& truth) {

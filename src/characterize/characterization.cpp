@@ -14,11 +14,10 @@ namespace rooftile::characterize {
 
 namespace {
 
-using hardware::Measured;
 using hardware::MemoryLevel;
 using hardware::RateKey;
 
-Measured<FlopsPerSecond> measured_rate(const Sample& s) {
+hardware::Measured<FlopsPerSecond> measured_rate(const Sample& s) {
   return {.value = flop_rate(s),
           .low = s.work.flops / s.time.high,
           .high = s.work.flops / s.time.low,
@@ -92,17 +91,17 @@ void reduce_rates(Characterization& out) {
       }
     } else if (s.what.pattern == Pattern::Shared) {
       if (!out.shared || bandwidth(s) > out.shared->value) {
-        out.shared = Measured<BytesPerSecond>{.value = bandwidth(s),
-                                              .low = s.work.bytes / s.time.high,
-                                              .high = s.work.bytes / s.time.low,
-                                              .samples = s.time.repetitions};
+        out.shared = hardware::Measured<BytesPerSecond>{.value = bandwidth(s),
+                                                        .low = s.work.bytes / s.time.high,
+                                                        .high = s.work.bytes / s.time.low,
+                                                        .samples = s.time.repetitions};
       }
     } else if (s.what.pattern == Pattern::Launch) {
       const auto steps = static_cast<double>(s.work.steps);
-      out.launch = Measured<Seconds>{.value = s.time.fast / steps,
-                                     .low = s.time.low / steps,
-                                     .high = s.time.high / steps,
-                                     .samples = s.time.repetitions};
+      out.launch = hardware::Measured<Seconds>{.value = s.time.fast / steps,
+                                               .low = s.time.low / steps,
+                                               .high = s.time.high / steps,
+                                               .samples = s.time.repetitions};
     }
   }
 }
@@ -168,7 +167,7 @@ std::optional<MemoryLevel> level_named(const std::string& name) {
   return std::nullopt;
 }
 
-Measured<BytesPerSecond> measured_bandwidth(const Plateau& p) {
+hardware::Measured<BytesPerSecond> measured_bandwidth(const Plateau& p) {
   return {.value = BytesPerSecond::from_base(p.value),
           .low = BytesPerSecond::from_base(p.low),
           .high = BytesPerSecond::from_base(p.high),

@@ -12,4 +12,9 @@ constexpr std::int64_t ceil_div(std::int64_t whole, std::int64_t part) {
   return (whole + part - 1) / part;
 }
 
+/// A count as a number of formulas: exact up to 2^53.
+constexpr double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
 }  // namespace rooftile

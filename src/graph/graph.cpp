@@ -34,8 +34,6 @@ Result<Step> parse_step(std::string_view text) {
 
 namespace {
 
-constexpr std::int64_t kMaxRepeat = 1'000'000;  // no real model is near; 10^9 is a mistake
-
 using Names = std::set<std::string, std::less<>>;
 
 /// `local` are the earlier nodes of the block, `published` those of earlier blocks.

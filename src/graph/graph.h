@@ -38,6 +38,9 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+/// Largest count of a node or a block: no real model is near; 10^9 is a mistake.
+inline constexpr std::int64_t kMaxRepeat = 1'000'000;
+
 struct Block {
   std::string name;  ///< "embedding", "layer", "head", ...
   std::int64_t repeat = 1;

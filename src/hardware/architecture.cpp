@@ -10,17 +10,17 @@
 #include "core/json.h"
 #include "core/provenance.h"
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/file_fields.h"
 
 namespace rooftile::hardware {
 
 namespace {
 
-constexpr std::string_view kFolder = "architectures/";
-constexpr std::string_view kExtension = ".json";
+constexpr std::string_view kArchitectureFolder = "architectures/";
 
 std::string file_of(std::string_view isa) {
-  return fmt::format("{}{}{}", kFolder, isa, kExtension);
+  return fmt::format("{}{}{}", kArchitectureFolder, isa, kExtension);
 }
 
 Status read_sm(const JsonView& root, ArchitectureSm& sm) {
@@ -219,9 +219,10 @@ Result<Architecture> parse_architecture(std::string_view text, std::string file)
 
 std::vector<std::string> architecture_names(const Catalog& catalog) {
   std::vector<std::string> isas;
-  for (const std::string& file : catalog.list(kFolder)) {
+  for (const std::string& file : catalog.list(kArchitectureFolder)) {
     if (!file.ends_with(kExtension)) continue;
-    isas.push_back(file.substr(kFolder.size(), file.size() - kFolder.size() - kExtension.size()));
+    isas.push_back(file.substr(kArchitectureFolder.size(),
+                               file.size() - kArchitectureFolder.size() - kExtension.size()));
   }
   return isas;
 }

@@ -16,7 +16,7 @@ namespace rooftile::hardware {
 namespace {
 
 template <typename Q>
-Result<Q> positive(const JsonView& view) {
+Result<Q> positive_measured(const JsonView& view) {
   ROOFTILE_TRY(const Q value, view.quantity<Q>());
   if (value <= Q{}) return view.error("must be more than zero", "leave out what was not measured");
   return value;
@@ -29,17 +29,17 @@ Result<Measured<Q>> measured(const JsonView& view) {
   constexpr std::int64_t kMostSamples = 1'000'000'000;
   Measured<Q> out;
   if (!view.is_object()) {
-    ROOFTILE_TRY(out.value, positive<Q>(view));
+    ROOFTILE_TRY(out.value, positive_measured<Q>(view));
     return out;
   }
   ROOFTILE_CHECK(view.expect_keys(kKeys));
   ROOFTILE_TRY(const JsonView value, view.at("value"));
-  ROOFTILE_TRY(out.value, positive<Q>(value));
+  ROOFTILE_TRY(out.value, positive_measured<Q>(value));
   if (const auto low = view.find("low")) {
-    ROOFTILE_TRY(out.low, positive<Q>(*low));
+    ROOFTILE_TRY(out.low, positive_measured<Q>(*low));
   }
   if (const auto high = view.find("high")) {
-    ROOFTILE_TRY(out.high, positive<Q>(*high));
+    ROOFTILE_TRY(out.high, positive_measured<Q>(*high));
   }
   if (const auto samples = view.find("samples")) {
     ROOFTILE_TRY(out.samples, samples->integer(1, kMostSamples));

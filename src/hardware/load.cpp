@@ -11,15 +11,14 @@
 
 #include "core/provenance.h"
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/head_scan.h"
 
 namespace rooftile::hardware {
 
 namespace {
 
-constexpr std::string_view kFolder = "gpus/";
-constexpr std::string_view kExtension = ".json";
-constexpr std::size_t kMostFileBytes = 1 << 20;
+constexpr std::string_view kGpuFolder = "gpus/";
 
 bool is_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -41,7 +40,7 @@ GpuEntry entry_of(const std::string& file, std::string_view content) {
     entry.name = head->name;
     entry.aliases = head->aliases;
   } else {
-    entry.id = file.substr(kFolder.size(), file.size() - kFolder.size() - kExtension.size());
+    entry.id = file.substr(kGpuFolder.size(), file.size() - kGpuFolder.size() - kExtension.size());
   }
   return entry;
 }
@@ -130,7 +129,7 @@ namespace {
 /// Those of all layers.
 std::vector<GpuEntry> all_entries(const Catalog& catalog) {
   std::vector<GpuEntry> entries;
-  for (const std::string& file : catalog.list(kFolder)) {
+  for (const std::string& file : catalog.list(kGpuFolder)) {
     if (!file.ends_with(kExtension)) continue;
     const auto content = catalog.read(file);
     entries.push_back(entry_of(file, content ? std::string_view(content->content) : ""));

@@ -7,17 +7,17 @@
 
 #include "core/json.h"
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/file_fields.h"
 
 namespace rooftile::hardware {
 
 namespace {
 
-constexpr std::string_view kFolder = "memory_types/";
-constexpr std::string_view kExtension = ".json";
+constexpr std::string_view kMemoryTypeFolder = "memory_types/";
 
 std::string file_of(std::string_view name) {
-  return fmt::format("{}{}{}", kFolder, name, kExtension);
+  return fmt::format("{}{}{}", kMemoryTypeFolder, name, kExtension);
 }
 
 struct Range {
@@ -88,9 +88,10 @@ Result<std::optional<MemoryType>> find_memory_type(const Catalog& catalog, std::
 
 std::vector<std::string> memory_type_names(const Catalog& catalog) {
   std::vector<std::string> names;
-  for (const std::string& file : catalog.list(kFolder)) {
+  for (const std::string& file : catalog.list(kMemoryTypeFolder)) {
     if (!file.ends_with(kExtension)) continue;
-    names.push_back(file.substr(kFolder.size(), file.size() - kFolder.size() - kExtension.size()));
+    names.push_back(file.substr(kMemoryTypeFolder.size(),
+                                file.size() - kMemoryTypeFolder.size() - kExtension.size()));
   }
   return names;
 }

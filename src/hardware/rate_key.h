@@ -4,6 +4,7 @@
 // rate ("bf16_tensor").
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ enum class Vendor : std::uint8_t { Nvidia, Amd, Intel, Other };
 enum class Pipe : std::uint8_t { Vector, Tensor };
 
 enum class MemoryLevel : std::uint8_t { L1, L2, Dram };
+inline constexpr std::array kMemoryLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 
 struct RateKey {
   DType dtype = DType::Fp32;

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/provenance.h"
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/lint_checks.h"
 #include "hardware/load.h"
 
@@ -18,9 +19,7 @@ namespace rooftile::hardware {
 
 namespace {
 
-constexpr std::string_view kFolder = "systems/";
-constexpr std::string_view kExtension = ".json";
-constexpr std::size_t kMostFileBytes = 1 << 20;
+constexpr std::string_view kSystemFolder = "systems/";
 /// Of one node: 1 Gbit/s Ethernet to more than a rack of 72 GPUs has.
 constexpr Plausible kNetwork{1e8, 2e13, "B/s"};
 constexpr std::array kKinds{LinkKind::Fabric, LinkKind::Pcie};
@@ -209,7 +208,7 @@ Result<std::vector<SystemSpec>> list_systems(const Catalog& catalog) {
     int layer = 0;
   };
   std::vector<Entry> entries;
-  for (const std::string& name : catalog.list(kFolder)) {
+  for (const std::string& name : catalog.list(kSystemFolder)) {
     if (!name.ends_with(kExtension)) continue;
     ROOFTILE_TRY(const Catalog::File file, catalog.read(name));
     ROOFTILE_TRY(SystemSpec system, parse_file(file));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <variant>
 
+#include "core/integer.h"
 #include "latency/gemm_time.h"
 
 namespace rooftile::latency {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "core/integer.h"
 #include "core/text.h"
 #include "latency/gemm_time.h"
 

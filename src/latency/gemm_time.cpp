@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "core/integer.h"
+
 namespace rooftile::latency {
 
 using traffic::ReadBytes;

@@ -48,9 +48,6 @@ void bind_to_levels(const TimeMachine& machine, const traffic::ReadBytes& read, 
 /// The fastest tile and split of a plain GEMM, or the kernel of a matrix and a vector.
 GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
 
-inline double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
 double element_of(DType dtype);
 double output_bytes(const ops::GemmShape& gemm, double element);
 

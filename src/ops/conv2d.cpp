@@ -20,14 +20,14 @@ std::int64_t filter_elements(const ConvShape& s) {
 }
 
 /// One axis of the input against the outputs' filters.
-struct Axis {
+struct ConvAxis {
   std::int64_t size, outputs, filter, stride, dilation, pad;
 };
 
 /// Positions of the axis that some tap of some output reads: filters narrower than their stride
 /// skip some, and so may the end of the axis. A tap reads every stride-th position of a range; taps
 /// of the same residue may overlap.
-std::int64_t touched(const Axis& a) {
+std::int64_t touched(const ConvAxis& a) {
   const bool no_holes =
       a.dilation == 1 ? a.filter >= a.stride : a.stride == 1 && a.outputs >= a.dilation;
   if (no_holes) {
@@ -58,7 +58,7 @@ std::int64_t touched(const Axis& a) {
 
 /// Input elements that a forward pass or a filter gradient has to read.
 std::int64_t touched_input(const ConvShape& s) {
-  const Axis x{s.w, s.q(), s.s, s.stride_w, s.dilation_w, s.pad_w};
+  const ConvAxis x{s.w, s.q(), s.s, s.stride_w, s.dilation_w, s.pad_w};
   return s.n * s.c * touched_rows(s) * touched(x);
 }
 

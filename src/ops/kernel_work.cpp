@@ -32,6 +32,10 @@ std::string text_of(const AttentionShape& s) {
 
 }  // namespace
 
+bool is_product(const WorkShape& shape) {
+  return std::holds_alternative<ConvShape>(shape) || std::holds_alternative<GemmShape>(shape);
+}
+
 std::string shape_text(const WorkShape& shape) {
   return std::visit([](const auto& s) { return text_of(s); }, shape);
 }

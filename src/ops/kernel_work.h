@@ -60,6 +60,8 @@ using WorkShape = std::variant<GemmShape, ConvShape, RowShape, AttentionShape>;
 
 /// For people: "4096x1280x5120" (m n k), "80x1024x1024x64" (batch m n k), "64x256x14x14 k256 3x3".
 std::string shape_text(const WorkShape& shape);
+/// A matrix product or a convolution: what libraries cut into tiles.
+bool is_product(const WorkShape& shape);
 
 /// How a kernel touches memory; decides which traffic model applies.
 enum class KernelClass : std::uint8_t {

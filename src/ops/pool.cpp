@@ -7,11 +7,11 @@ namespace rooftile::ops {
 
 namespace {
 
-struct Axis {
+struct PoolAxis {
   std::int64_t size, window, stride, pad;
 };
 
-std::int64_t outputs(const Axis& a, bool ceil_mode) {
+std::int64_t outputs(const PoolAxis& a, bool ceil_mode) {
   const std::int64_t span = a.size + 2 * a.pad - a.window;
   std::int64_t count = span / a.stride + 1;
   // With ceil_mode a window may start inside the input or its left padding only.
@@ -19,7 +19,7 @@ std::int64_t outputs(const Axis& a, bool ceil_mode) {
   return count;
 }
 
-Status check_axis(std::string_view name, const Axis& a) {
+Status check_axis(std::string_view name, const PoolAxis& a) {
   constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
   if (a.pad < 0 || a.pad > kMaxExtent || a.size > kMaxExtent || a.window > kMaxExtent) {
     return bad_input({}, fmt::format("pooling {} is out of range", name),

@@ -67,10 +67,10 @@ void agent_row(const LineFields& header, const LineFields& row, RawProfile& prof
   profile.device.sm_count = parse_int(text("Cu_Count"));
 }
 
-enum class Table : std::uint8_t { None, Sysinfo, Agents };
+enum class MachineTable : std::uint8_t { None, Sysinfo, Agents };
 
 struct Recognised {
-  Table table = Table::None;
+  MachineTable table = MachineTable::None;
   char delimiter = ',';
 };
 
@@ -81,10 +81,10 @@ Recognised table_of(std::string_view line) {
     return delimiter && delimiter == header_delimiter(line, second) ? delimiter : std::nullopt;
   };
   if (const auto delimiter = has("workload_name", "rocm_version")) {
-    return {Table::Sysinfo, *delimiter};
+    return {MachineTable::Sysinfo, *delimiter};
   }
   if (const auto delimiter = has("Agent_Type", "Product_Name")) {
-    return {Table::Agents, *delimiter};
+    return {MachineTable::Agents, *delimiter};
   }
   return {};
 }
@@ -106,11 +106,11 @@ Result<RawProfile> import_system(TextSource& source, RawProfile profile) {
                                                    row.size(), header.size()));
     }
     switch (table) {
-      case Table::Sysinfo: sysinfo_row(header, row, profile); break;
-      case Table::Agents: agent_row(header, row, profile); break;
-      case Table::None: return bad_input(source.name(), "the table has no known columns");
+      case MachineTable::Sysinfo: sysinfo_row(header, row, profile); break;
+      case MachineTable::Agents: agent_row(header, row, profile); break;
+      case MachineTable::None: return bad_input(source.name(), "the table has no known columns");
     }
-    done = table == Table::Sysinfo;  // the first device stands for all
+    done = table == MachineTable::Sysinfo;  // the first device stands for all
   }
   return profile;
 }
@@ -128,7 +128,7 @@ Result<RawProfile> import_ert(TextSource& source) {
 bool recognises_machine_table(std::string_view head) {
   std::string_view line = head.substr(0, head.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
-  return hardware::recognises_peak_table(head) || table_of(line).table != Table::None;
+  return hardware::recognises_peak_table(head) || table_of(line).table != MachineTable::None;
 }
 
 Result<RawProfile> import_machine_table(TextSource& source) {

@@ -15,14 +15,14 @@
 
 namespace rooftile::profile {
 
+enum class Encoding : std::uint8_t { Utf8, Utf16Le, Utf16Be };
+
 namespace {
 
 constexpr std::size_t kChunk = 1 << 20;
 constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are no text
 /// A file of a few megabytes can unpack to terabytes.
 constexpr std::int64_t kMostUnpacked = std::int64_t{16} << 30;
-
-enum class Encoding : std::uint8_t { Utf8, Utf16Le, Utf16Be };
 
 /// UTF-16 without a byte order mark: profiler output starts with ASCII, every other byte is 0.
 std::optional<Encoding> wide_without_mark(std::string_view text) {

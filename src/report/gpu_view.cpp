@@ -24,7 +24,6 @@ using hardware::Machine;
 using hardware::MemoryLevel;
 using hardware::Pipe;
 
-constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 constexpr std::string_view kUnknown = "-";
 constexpr double kMiB = 1048576.0;
 constexpr double kKiB = 1024.0;
@@ -139,7 +138,7 @@ std::string memory_table(const Machine& machine, int width) {
                fmt::format("{}/{}", scaled(spec.line, 1), scaled(spec.sector, 1)),
                scaled(spec.latency, 1)});
   };
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     if (level == MemoryLevel::Dram && gpu.last_level) {
       std::optional<hardware::Sourced<BytesPerSecond>> bandwidth;
       if (gpu.last_level->bandwidth) bandwidth = {*gpu.last_level->bandwidth, {}};
@@ -182,7 +181,8 @@ std::string rate_table(const Machine& machine, int width) {
             ? std::string(kUnknown)
             : fmt::format("{} ({:.0f} %)", number(published->second.base() / 1e12),
                           100.0 * (published->second / peak))};
-    for (const MemoryLevel level : kLevels) cells.push_back(scaled(machine.ridge(level, key), 1));
+    for (const MemoryLevel level : hardware::kMemoryLevels)
+      cells.push_back(scaled(machine.ridge(level, key), 1));
     table.add(std::move(cells));
   }
   std::string text = table.render(width, 2);

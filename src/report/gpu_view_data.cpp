@@ -22,8 +22,6 @@ using hardware::MemoryLevel;
 using hardware::Pipe;
 using nlohmann::ordered_json;
 
-constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
-
 template <typename T>
 void put(ordered_json& object, const char* key, const std::optional<T>& value) {
   if (!value) return;
@@ -111,7 +109,7 @@ ordered_json ceilings(const Machine& machine) {
   ordered_json bandwidth = ordered_json::object();
   ordered_json rate = ordered_json::object();
   ordered_json ridge = ordered_json::object();
-  for (const MemoryLevel at : kLevels) {
+  for (const MemoryLevel at : hardware::kMemoryLevels) {
     const auto value = machine.bandwidth(at);
     if (!value) continue;
     const std::string name(name_of(at));
@@ -212,7 +210,7 @@ std::string gpu_to_csv(const Machine& machine) {
       "gpu,rate,flop_per_s,rate_from,level,bytes_per_s,level_from,ridge_flop_per_byte\n";
   for (const auto& [key, peak] : machine.gpu.peak) {
     const auto rate = machine.rate_ceiling(key);
-    for (const MemoryLevel at : kLevels) {
+    for (const MemoryLevel at : hardware::kMemoryLevels) {
       const auto bandwidth = machine.bandwidth(at);
       if (!bandwidth) continue;
       text += fmt::format("{},{},{:g},{},{},{:g},{},{:g}\n", machine.gpu.id, name_of(key),

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kSchema = 1;  // docs/format/report.md
+constexpr int kReportSchema = 1;  // docs/format/report.md
 
 ordered_json memory_json(const MemoryReport& memory) {
   ordered_json json{
@@ -51,7 +51,7 @@ ordered_json parts_json(std::span<const PartReport> parts) {
 
 ordered_json report_json(const Report& report, bool with_operators) {
   const LatencyReport& latency = report.latency;
-  ordered_json json{{"schema", kSchema},
+  ordered_json json{{"schema", kReportSchema},
                     {"request", request_json(report.request)},
                     {"model", {{"name", report.model_name}, {"parameters", report.parameters}}},
                     {"gpu", report.gpu_name},
@@ -115,7 +115,7 @@ std::string to_json(const Report& report) {
 }
 
 std::string compare_to_json(std::span<const Report> reports) {
-  ordered_json json{{"schema", kSchema}, {"gpus", ordered_json::array()}};
+  ordered_json json{{"schema", kReportSchema}, {"gpus", ordered_json::array()}};
   for (const Report& report : reports) json["gpus"].push_back(report_json(report, false));
   json["provenance"] = provenance_json(merged_provenance(reports));
   return json_text(json);

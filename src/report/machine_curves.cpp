@@ -60,7 +60,8 @@ struct Panel {
 };
 
 constexpr double kGiga = 1e9;
-constexpr double kLeft = 92, kRight = 690, kLegend = 706, kWidth = 900, kHeight = 330;
+constexpr double kCurveLeft = 92, kCurveRight = 690, kCurveLegend = 706, kCurveWidth = 900,
+                 kCurveHeight = 330;
 
 std::string curves_svg(const std::vector<MeasuredCurve>& curves, const PlotFrame& frame,
                        double top) {
@@ -85,11 +86,15 @@ std::string curves_svg(const std::vector<MeasuredCurve>& curves, const PlotFrame
     svg += fmt::format(R"(<path d="{}" fill="none" stroke="{}" stroke-width="1.5"/>)"
                        "\n{}",
                        path, color, marks);
-    svg += marker_svg(
-        {.mark = mark, .x = kLegend + 6, .y = line - 4, .size = 8, .style = style, .title = {}});
+    svg += marker_svg({.mark = mark,
+                       .x = kCurveLegend + 6,
+                       .y = line - 4,
+                       .size = 8,
+                       .style = style,
+                       .title = {}});
     svg += fmt::format(R"(<text x="{:.0f}" y="{:.1f}">{}</text>)"
                        "\n",
-                       kLegend + 18, line, markup_escaped(curve.name));
+                       kCurveLegend + 18, line, markup_escaped(curve.name));
   }
   return svg;
 }
@@ -112,15 +117,15 @@ std::string panel_svg(const Panel& panel, double top) {
                                                       *ceiling.dtype, 3)
                                         : format_rate(BytesPerSecond::from_base(ceiling.value)))});
   }
-  const PlotFrame frame{.x = xs.axis(kLeft, kRight),
-                        .y = ys.axis(top + kHeight, top),
+  const PlotFrame frame{.x = xs.axis(kCurveLeft, kCurveRight),
+                        .y = ys.axis(top + kCurveHeight, top),
                         .x_title = panel.x_title,
                         .y_title = panel.y_title,
                         .binary_x = panel.binary_x};
   std::string svg =
       fmt::format(R"(<text x="{:.0f}" y="{:.0f}" font-size="14" font-weight="bold">{}</text>)"
                   "\n",
-                  kLeft, top - 10, panel.heading);
+                  kCurveLeft, top - 10, panel.heading);
   svg += frame_svg(frame);
   const std::vector<double> shifts = label_shifts(frame.y, labels);
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -192,7 +197,7 @@ MachineCurves machine_curves(std::span<const Sample> samples, const hardware::Ce
 }
 
 std::string machine_curves_to_svg(const MachineCurves& machine) {
-  constexpr double kFirst = 92, kStep = kHeight + 110;
+  constexpr double kFirst = 92, kStep = kCurveHeight + 110;
   std::vector<Panel> panels;
   if (!machine.bandwidth.empty()) {
     panels.push_back({.heading = "Bandwidth against working set",
@@ -215,7 +220,7 @@ std::string machine_curves_to_svg(const MachineCurves& machine) {
     body += panel_svg(panel, top);
     top += kStep;
   }
-  std::string svg = open_svg(kWidth, top - kStep + kHeight + 60, machine.title);
+  std::string svg = open_svg(kCurveWidth, top - kStep + kCurveHeight + 60, machine.title);
   svg += fmt::format(R"(<text x="16" y="28" font-size="17" font-weight="bold">{}</text>)"
                      R"(<text x="16" y="48" fill="#555b63">{}</text>)"
                      "\n",

@@ -16,8 +16,7 @@ using profile::KernelRecord;
 using roofline::Chart;
 using roofline::Point;
 
-constexpr int kSchema = 1;  // docs/format/roofline.md
-constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
+constexpr int kRooflineSchema = 1;  // docs/format/roofline.md
 
 template <typename Q>
 ordered_json number(const std::optional<Q>& value) {
@@ -51,7 +50,7 @@ ordered_json ceilings_json(const Chart& chart) {
 
 ordered_json levels_json(const std::array<std::optional<Bytes>, 3>& bytes) {
   ordered_json json;
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     json[std::string(name_of(level))] = number(bytes[static_cast<std::size_t>(level)]);
   }
   return json;
@@ -71,7 +70,7 @@ ordered_json record_json(const Chart& chart, const KernelRecord& record) {
 
 ordered_json terms_json(const roofline::BoundTerms& terms) {
   ordered_json json{{"compute_ms", milliseconds(terms.compute)}};
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     json[std::string(name_of(level)) + "_ms"] =
         milliseconds(terms.level[static_cast<std::size_t>(level)]);
   }
@@ -83,7 +82,7 @@ ordered_json prediction_json(const Chart& chart, const roofline::Prediction& pre
   ordered_json json{{"match", predicted.match},         {"shape", predicted.shape},
                     {"time_ms", to_ms(predicted.time)}, {"low_ms", to_ms(predicted.low)},
                     {"high_ms", to_ms(predicted.high)}, {"flops", predicted.flops.base()}};
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     const Bytes bytes = predicted.bytes[static_cast<std::size_t>(level)];
     const std::string name(name_of(level));
     json["bytes"][name] = bytes.base();
@@ -111,7 +110,7 @@ ordered_json point_json(const Chart& chart, const Point& point) {
   json["flops_by"] = ordered_json::object();
   for (const auto& [key, flops] : record.flops_by) json["flops_by"][name_of(key)] = flops.base();
   json["bytes"] = levels_json(record.bytes);
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     json["intensity"][std::string(name_of(level))] =
         number(point.intensity[static_cast<std::size_t>(level)]);
   }
@@ -153,7 +152,7 @@ ordered_json total_json(const Chart& chart, const roofline::Total& total) {
       {"tensor_flops", number(total.tensor_flops)},
       {"tensor_time_ms", to_ms(total.tensor_time)},
       {"bytes", levels_json(total.bytes)}};
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     json["intensity"][std::string(name_of(level))] = number(total.intensity(level));
   }
   const auto rate = total.rate();
@@ -181,7 +180,7 @@ double chart_gflops(const Chart& chart, FlopsPerSecond rate) {
 }
 
 std::string roofline_to_json(const Chart& chart) {
-  ordered_json json{{"schema", kSchema},
+  ordered_json json{{"schema", kRooflineSchema},
                     {"title", chart.title},
                     {"gflops_unit", chart.binary_units ? "2^30 FLOP/s" : "1e9 FLOP/s"},
                     {"ceilings", ceilings_json(chart)}};

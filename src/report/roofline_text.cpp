@@ -22,7 +22,6 @@ using roofline::Chart;
 using roofline::Point;
 
 constexpr std::size_t kLongestLabel = 16;  ///< of a run, as the title of a column
-constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 
 std::string intensity_text(const std::optional<FlopsPerByte>& value) {
   if (!value) return "-";
@@ -65,7 +64,7 @@ std::string total_text(const Chart& chart) {
   }
   text += "\n";
   std::string levels;
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     if (const auto intensity = total.intensity(level)) {
       levels += fmt::format("{}{} {}{:.4g}", levels.empty() ? "" : ", ", name_of(level), bound,
                             intensity->base());

@@ -98,7 +98,7 @@ std::string needed_style() {
   return fmt::format(R"(fill="none" stroke="{}" stroke-width="1.3")", kLevelColors[kLevel].value);
 }
 
-std::string points_svg(const Chart& chart, const PlotFrame& frame) {
+std::string stretched_points_svg(const Chart& chart, const PlotFrame& frame) {
   const double floor = frame.y.value(frame.y.from - 5);  // kernels without FLOPs
   const std::string_view color = kLevelColors[kLevel].value;
   const MarkerSizes sizes(chart);
@@ -177,7 +177,7 @@ std::string roofline_times_to_svg(const Chart& chart) {
   if (on_edge) note += "; on the lower edge: no FLOPs";
   return picture_svg(chart, {.legend = legend,
                              .plot = frame_svg(frame) + balance + launch_boxes_svg(chart, frame) +
-                                     points_svg(chart, frame),
+                                     stretched_points_svg(chart, frame),
                              .note = note,
                              .drawn = drawn});
 }

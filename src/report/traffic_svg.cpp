@@ -20,13 +20,15 @@ namespace rooftile::report {
 
 namespace {
 
-constexpr double kLeft = 210, kPlot = 520, kRight = 190, kTop = 104, kRow = 34, kBottom = 46;
+constexpr double kBarLeft = 210, kBarPlot = 520, kBarRight = 190, kBarTop = 104, kBarRow = 34,
+                 kBarBottom = 46;
 
 struct Style {
   std::string_view name, color;
 };
 // Colours that stay apart for colour-blind readers (Okabe and Ito).
-constexpr std::array<Style, 3> kLevels{{{"L1", "#56b4e9"}, {"L2", "#0072b2"}, {"DRAM", "#d55e00"}}};
+constexpr std::array<Style, 3> kLevelStyles{
+    {{"L1", "#56b4e9"}, {"L2", "#0072b2"}, {"DRAM", "#d55e00"}}};
 constexpr std::array<Style, 8> kLimiters{{{"compute", "#009e73"},
                                           {"shared", "#999999"},
                                           {"l1", "#56b4e9"},
@@ -48,7 +50,7 @@ struct ByteAxis {
   double low = 3, high = 9;  ///< powers of ten
   [[nodiscard]] double x(double bytes) const {
     const double position = (std::log10(std::max(bytes, 1.0)) - low) / (high - low);
-    return kLeft + kPlot * std::clamp(position, 0.0, 1.0);
+    return kBarLeft + kBarPlot * std::clamp(position, 0.0, 1.0);
   }
 };
 
@@ -69,22 +71,22 @@ ByteAxis axis_of(const TrafficReport& report) {
 std::string grid(const ByteAxis& axis, double height) {
   std::string svg;
   for (double decade = axis.low; decade <= axis.high; decade += 1) {
-    const double x = kLeft + kPlot * (decade - axis.low) / (axis.high - axis.low);
+    const double x = kBarLeft + kBarPlot * (decade - axis.low) / (axis.high - axis.low);
     svg += fmt::format(
         R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" stroke="#dddddd"/>)"
         R"(<text x="{0:.1f}" y="{3:.1f}" text-anchor="middle" fill="#555555">{4}</text>)"
         R"(<text x="{0:.1f}" y="{5:.1f}" text-anchor="middle" fill="#555555">{4}</text>)"
         "\n",
-        x, kTop - 4, height - kBottom, height - kBottom + 18,
-        format_bytes(Bytes::from_base(std::pow(10.0, decade)), 1), kTop - 12);
+        x, kBarTop - 4, height - kBarBottom, height - kBarBottom + 18,
+        format_bytes(Bytes::from_base(std::pow(10.0, decade)), 1), kBarTop - 12);
   }
   return svg;
 }
 
 std::string legend() {
   std::string svg;
-  double x = kLeft;
-  for (const Style& level : kLevels) {
+  double x = kBarLeft;
+  for (const Style& level : kLevelStyles) {
     svg += fmt::format(R"(<rect x="{:.0f}" y="50" width="12" height="12" fill="{}"/>)"
                        R"(<text x="{:.0f}" y="60">{}</text>)",
                        x, level.color, x + 17, level.name);
@@ -94,25 +96,25 @@ std::string legend() {
   svg += fmt::format(R"(<text x="{:.0f}" y="60" fill="#555555">bytes loaded per launch</text>)"
                      R"(<text x="{:.0f}" y="60" fill="#555555">time, limiter</text>)"
                      "\n",
-                     x, kLeft + kPlot + 14);
+                     x, kBarLeft + kBarPlot + 14);
   return svg;
 }
 
 std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
   const std::array<double, 3> bytes{layer.read.l1, layer.read.l2, layer.read.dram};
   std::string svg = fmt::format(R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
-                                kLeft - 8, y + 15, markup_escaped(shorten(layer.name, 30)));
+                                kBarLeft - 8, y + 15, markup_escaped(shorten(layer.name, 30)));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="8" fill="{}">)"
                        R"(<title>{} {}: {}</title></rect>)",
-                       kLeft, y + static_cast<double>(i) * 9, axis.x(bytes[i]) - kLeft,
-                       kLevels[i].color, markup_escaped(layer.name), kLevels[i].name,
+                       kBarLeft, y + static_cast<double>(i) * 9, axis.x(bytes[i]) - kBarLeft,
+                       kLevelStyles[i].color, markup_escaped(layer.name), kLevelStyles[i].name,
                        format_bytes(Bytes::from_base(bytes[i])));
   }
   svg += fmt::format(
       R"(<text x="{:.0f}" y="{:.1f}">{} <tspan fill="{}" font-weight="bold">{}</tspan></text>)"
       "\n",
-      kLeft + kPlot + 14, y + 15, format_ms(layer.latency_ms), color_of(layer.limiter),
+      kBarLeft + kBarPlot + 14, y + 15, format_ms(layer.latency_ms), color_of(layer.limiter),
       layer.limiter);
   return svg;
 }
@@ -120,8 +122,8 @@ std::string row(const LayerTraffic& layer, const ByteAxis& axis, double y) {
 }  // namespace
 
 std::string traffic_to_svg(const TrafficReport& report) {
-  const double width = kLeft + kPlot + kRight;
-  const double height = kTop + kRow * static_cast<double>(report.layers.size()) + kBottom;
+  const double width = kBarLeft + kBarPlot + kBarRight;
+  const double height = kBarTop + kBarRow * static_cast<double>(report.layers.size()) + kBarBottom;
   const std::string title =
       fmt::format("Traffic of {} on {}",
                   report.model_name.empty() ? "one layer" : report.model_name, report.gpu_name);
@@ -132,10 +134,10 @@ std::string traffic_to_svg(const TrafficReport& report) {
   const ByteAxis axis = axis_of(report);
   svg += legend();
   svg += grid(axis, height);
-  double y = kTop;
+  double y = kBarTop;
   for (const LayerTraffic& layer : report.layers) {
     svg += row(layer, axis, y);
-    y += kRow;
+    y += kBarRow;
   }
   return svg + "</svg>\n";
 }

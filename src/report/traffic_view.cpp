@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kIndent = 2;
+constexpr int kTableIndent = 2;
 
 double ratio(double a, double b) {
   return b > 0 ? a / b : 0.0;
@@ -99,7 +99,7 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
 
 /// Says which columns of a table had no room, and the format that has them.
 std::string left_out_text(const Table& table, const TextOptions& options, std::string_view format) {
-  const auto absent = table.left_out(options.width, kIndent);
+  const auto absent = table.left_out(options.width, kTableIndent);
   if (absent.empty()) return {};
   return dim(fmt::format("  no room for: {}; a wider terminal or --format {} shows them\n",
                          fmt::join(absent, ", "), format),
@@ -126,7 +126,7 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
                format_bytes(Bytes::from_base(truth.l2)), error(layer.read.l2, truth.l2),
                format_bytes(Bytes::from_base(truth.dram)), error(layer.read.dram, truth.dram)});
   }
-  return any ? "\n" + table.render(options.width, kIndent) : std::string();
+  return any ? "\n" + table.render(options.width, kTableIndent) : std::string();
 }
 
 std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
@@ -149,7 +149,7 @@ std::string algorithms_text(const LayerTraffic& layer, const TextOptions& option
                bytes(a.read.l1), bytes(a.read.l2), bytes(a.read.dram), bytes(a.dram_written),
                format_ms(a.latency_ms), a.limiter});
   }
-  return text + table.render(options.width, kIndent) + left_out_text(table, options, "json");
+  return text + table.render(options.width, kTableIndent) + left_out_text(table, options, "json");
 }
 
 /// With counted bytes: what they would make of the step, uncalibrated.
@@ -226,7 +226,7 @@ std::string layers_text(const TrafficReport& report, const TextOptions& options)
                      ratio(layer.read.l2, layer.read.dram)),
          bytes(layer.dram_written), fmt::format("{:.1f}", layer.waves), layer.tile});
   }
-  return table.render(options.width, kIndent) + left_out_text(table, options, "csv");
+  return table.render(options.width, kTableIndent) + left_out_text(table, options, "csv");
 }
 
 /// "implicit_gemm=0.12;winograd_fused=0.05", fastest first.

@@ -13,7 +13,6 @@ using hardware::MemoryLevel;
 using hardware::Pipe;
 using profile::KernelRecord;
 
-constexpr std::array kLevels{MemoryLevel::L1, MemoryLevel::L2, MemoryLevel::Dram};
 constexpr double kMostOfTheTime = 0.5;
 
 bool uses_tensor(const KernelRecord& record) {
@@ -32,7 +31,7 @@ BoundTerms bound_terms(const KernelRecord& record, const Roofs& roofs, Seconds o
     terms.compute = time;
     terms.compute_roof = name_of(key);
   }
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     const auto bytes = record.bytes_at(level);
     const auto bandwidth = roofs.bandwidth(level);
     if (bytes && bandwidth) terms.level[static_cast<std::size_t>(level)] = *bytes / *bandwidth;
@@ -48,7 +47,7 @@ void place(Point& point, const Roofs& roofs, Seconds overhead) {
     point.bound = point.terms.compute;
     point.limiter = "compute";
   }
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     const auto index = static_cast<std::size_t>(level);
     const auto& time = point.terms.level[index];
     if (time && (!point.bound || *point.bound < *time)) {

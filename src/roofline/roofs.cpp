@@ -76,7 +76,7 @@ Roofs roofs_of(const hardware::Machine& machine) {
   Roofs roofs;
   roofs.machine = machine.gpu.name;
   roofs.clock = machine.gpu.clock.boost;
-  for (const MemoryLevel level : kLevels) {
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
     if (const auto ceiling = machine.bandwidth(level)) {
       roofs.memory.push_back({.name = std::string(name_of(level)),
                               .level = level,

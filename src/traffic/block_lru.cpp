@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/integer.h"
 #include "traffic/footprint.h"
 #include "traffic/reuse_stack.h"
 #include "traffic/touched.h"
@@ -19,10 +20,6 @@ constexpr std::int64_t kMaxTouches = 400'000;  // of blocks; more make them coar
 constexpr std::int64_t kProbeTouches = 20'000;
 constexpr std::int64_t kMaxCtas = 200'000;  // walked; a longer grid is extrapolated along m
 constexpr double kMaxStream = 24;           // of L2 that a filter gradient's walk streams through
-
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
 
 /// Distinct A and B tiles of the CTAs of one wave, as z * tiles + tile, ascending.
 struct WaveTiles {

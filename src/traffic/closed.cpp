@@ -18,10 +18,6 @@ namespace {
 constexpr std::int64_t kL2Ways = CacheMachine{}.l2_ways;
 constexpr double kFlushed = 1.005;  // passes from which on fewer CTAs in flight may read less
 
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
 /// Each level at least the compulsory bytes and at most the level above.
 ReadBytes ordered(const OperandBytes& compulsory, const OperandBytes& l1, const OperandBytes& l2,
                   const OperandBytes& dram) {

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/integer.h"
+
 namespace rooftile::traffic {
 
 namespace {
 
 constexpr std::int64_t kMaxTaps = 64;  // longer filters are sampled: their columns repeat
-
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
 
 std::int64_t mod(std::int64_t a, std::int64_t b) {
   return ((a % b) + b) % b;

@@ -7,19 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/integer.h"
 #include "traffic/conv_forms.h"
 
 namespace rooftile::traffic {
 
 namespace {
 
-constexpr std::int64_t kSampledTiles = 64;  // tile starts of the interval algorithm
-constexpr std::int64_t kSector = 8;         // FP32 elements
+constexpr std::int64_t kTileStarts = 64;  // sampled by the interval algorithm
+constexpr std::int64_t kSector = 8;       // FP32 elements
 constexpr std::int64_t kWarp = 32;
-
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
 
 /// The taps [begin, end) of one channel.
 struct TapRange {
@@ -73,7 +70,7 @@ std::vector<std::int64_t> tile_starts(const ops::ConvShape& c, const CtaTile& ti
   const std::int64_t tiles = std::max<std::int64_t>(1, c.n * plane / tile.m);
   const std::int64_t count = std::min(period, tiles);
   std::vector<std::int64_t> starts;
-  for (std::int64_t i = 0; i < count; i += std::max<std::int64_t>(1, count / kSampledTiles)) {
+  for (std::int64_t i = 0; i < count; i += std::max<std::int64_t>(1, count / kTileStarts)) {
     starts.push_back(i * tile.m);
   }
   return starts;

@@ -33,10 +33,6 @@ constexpr double kReplayRequests = 4e5;
 constexpr double kWholeRequests = 8e5;
 constexpr std::int64_t kLeastSms = 3;  // that are replayed from the first wave to the last
 
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
 /// Additive recurrence over [0, count): spread without the aliasing of a fixed step. Tiles,
 /// iterations and groups that are drawn together need steps of their own.
 constexpr double kTileStep = 0.6180339887498949, kIterationStep = 0.7548776662466927;

@@ -5,13 +5,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/integer.h"
+
 namespace rooftile::traffic {
 
 namespace {
-
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
 
 /// Which of [0, bound) some (lane + cross) / div reaches along one axis.
 struct AxisReach {

@@ -21,7 +21,7 @@ struct BertConfig {
   bool tied = true, hidden_dropout = true, attention_dropout = true;
 };
 
-Result<BertConfig> read_config(const HfReader& config) {
+Result<BertConfig> read_bert(const HfReader& config) {
   BertConfig c;
   ROOFTILE_CHECK(config.refuse_flag("add_cross_attention"));
   ROOFTILE_CHECK(config.refuse_flag("is_decoder"));
@@ -131,7 +131,7 @@ Block head_block(const BertConfig& c, const TokenCounts& t, HfHead head, bool lo
 }  // namespace
 
 Result<Graph> import_bert(const HfReader& config, const ImportOptions& options) {
-  ROOFTILE_TRY(const BertConfig c, read_config(config));
+  ROOFTILE_TRY(const BertConfig c, read_bert(config));
   ROOFTILE_CHECK(check_no_cache(config.root(), options.step));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
   ROOFTILE_CHECK(check_step_sizes(

@@ -19,7 +19,7 @@ struct Gpt2Config {
   bool tied = true, embedding_dropout = true, residual_dropout = true, attention_dropout = true;
 };
 
-Result<Gpt2Config> read_config(const HfReader& config) {
+Result<Gpt2Config> read_gpt2(const HfReader& config) {
   Gpt2Config c;
   ROOFTILE_CHECK(config.refuse_flag("add_cross_attention"));
   ROOFTILE_TRY(c.width, config.size_or("n_embd", 768));
@@ -90,7 +90,7 @@ Block layer_block(const Gpt2Config& c, const TokenCounts& t, AttentionKind atten
 }  // namespace
 
 Result<Graph> import_gpt2(const HfReader& config, const ImportOptions& options) {
-  ROOFTILE_TRY(const Gpt2Config c, read_config(config));
+  ROOFTILE_TRY(const Gpt2Config c, read_gpt2(config));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
   ROOFTILE_CHECK(check_step_sizes(
       t, {.heads = c.heads, .keys = t.keys, .widest = std::max({3 * c.width, c.inner, c.vocab})},

@@ -150,7 +150,7 @@ Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaCon
   return {};
 }
 
-Result<LlamaConfig> read_config(const HfReader& config, const TypeDefaults& type) {
+Result<LlamaConfig> read_llama(const HfReader& config, const TypeDefaults& type) {
   LlamaConfig c;
   ROOFTILE_TRY(c.width, config.size_or("hidden_size", type.width));
   ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", type.layers));
@@ -276,14 +276,14 @@ std::string add_experts(BlockBuilder& block, const LlamaConfig& c, const TokenCo
   return block.add("moe.combine", routing, {x, choice});
 }
 
-struct Layers {
+struct LlamaLayers {
   std::string name;
   std::int64_t repeat = 1;
   std::int64_t window = 0;  ///< 0 = full attention
 };
 
 Block layer_block(const LlamaConfig& c, const TokenCounts& t, AttentionKind attention,
-                  const Layers& layers) {
+                  const LlamaLayers& layers) {
   BlockBuilder block(layers.name, layers.repeat);
   const Shape hidden{t.batch, t.queries, c.width};
   const std::string input(kBlockInput);
@@ -304,7 +304,7 @@ Result<Graph> import_llama(const HfReader& config, const ImportOptions& options)
   const auto* type = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeDefaults& d) { return d.type == model_type; });
   if (type == kTypes.end()) return config.root().unsupported("unsupported model_type");
-  ROOFTILE_TRY(const LlamaConfig c, read_config(config, *type));
+  ROOFTILE_TRY(const LlamaConfig c, read_llama(config, *type));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
   ROOFTILE_CHECK(
       check_step_sizes(t,

@@ -25,7 +25,6 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMaxInputs = 16;
 constexpr std::size_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxNodes = 10'000;
-constexpr std::int64_t kMaxRepeat = 1'000'000;
 constexpr std::string_view kInputsBlock = "inputs";
 
 /// A tensor while the graph is being built.

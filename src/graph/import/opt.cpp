@@ -22,7 +22,7 @@ struct OptConfig {
   bool dropout = true, attention_dropout = false;
 };
 
-Result<OptConfig> read_config(const HfReader& config) {
+Result<OptConfig> read_opt(const HfReader& config) {
   OptConfig c;
   ROOFTILE_TRY(c.width, config.size_or("hidden_size", 768));
   ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", 12));
@@ -133,7 +133,7 @@ Block layer_block(const OptConfig& c, const TokenCounts& t, AttentionKind attent
 }  // namespace
 
 Result<Graph> import_opt(const HfReader& config, const ImportOptions& options) {
-  ROOFTILE_TRY(const OptConfig c, read_config(config));
+  ROOFTILE_TRY(const OptConfig c, read_opt(config));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, c.positions, config.root().where()));
   ROOFTILE_CHECK(check_step_sizes(t,
                                   {.heads = c.heads,

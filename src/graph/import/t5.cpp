@@ -51,7 +51,7 @@ Status read_experts(const HfReader& config, T5Config& c) {
   return {};
 }
 
-Result<T5Config> read_config(const HfReader& config) {
+Result<T5Config> read_t5(const HfReader& config) {
   T5Config c;
   ROOFTILE_TRY(const std::string type, config.text("model_type", "t5"));
   const bool sparse = type == "switch_transformers";
@@ -368,7 +368,7 @@ Result<std::int64_t> idle_parameters(const T5Config& c, const Stack& encoder, At
 }  // namespace
 
 Result<Graph> import_t5(const HfReader& config, const ImportOptions& options) {
-  ROOFTILE_TRY(const T5Config c, read_config(config));
+  ROOFTILE_TRY(const T5Config c, read_t5(config));
   ROOFTILE_TRY(const TokenCounts t, token_counts(options, 0, config.root().where()));
   const bool decode = options.step == Step::Decode;
   Stack encoder{.prefix = "encoder", .tokens = t};

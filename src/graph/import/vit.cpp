@@ -45,7 +45,7 @@ struct VitConfig {
   [[nodiscard]] std::int64_t patches() const { return (image.h / patch.h) * (image.w / patch.w); }
 };
 
-Result<VitConfig> read_config(const HfReader& config) {
+Result<VitConfig> read_vit(const HfReader& config) {
   VitConfig c;
   ROOFTILE_TRY(c.width, config.size_or("hidden_size", 768));
   ROOFTILE_TRY(c.layers, config.layers("num_hidden_layers", 12));
@@ -151,7 +151,7 @@ Block head_block(const VitConfig& c, const TokenCounts& t, HfHead head, bool los
 }  // namespace
 
 Result<Graph> import_vit(const HfReader& config, const ImportOptions& options) {
-  ROOFTILE_TRY(const VitConfig c, read_config(config));
+  ROOFTILE_TRY(const VitConfig c, read_vit(config));
   ROOFTILE_CHECK(check_no_cache(config.root(), options.step));
   ImportOptions image = options;
   image.sequence = c.patches() + 1;  // the image decides: its patches and the class token

@@ -18,10 +18,6 @@ namespace {
 // FLOP per element as published.
 constexpr double kSoftmaxFlop = 5, kNormFlop = 6, kVectorFlop = 1;
 
-double real(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
 double sigmoid(double x) {
   return 1.0 / (1.0 + std::exp(-x));
 }
