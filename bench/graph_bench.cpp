@@ -3,8 +3,8 @@
 // From a model's name to its kernels: reading the embedded configuration, building and validating
 // the graph, lowering a training step. A model with more layers costs no more.
 #include "bench.h"
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ double milliseconds(const rooftile::Catalog& catalog, const char* model) {
   std::size_t kernels = 0;
   const double seconds = rooftile::bench::best_seconds(200, [&] {
     const auto graph = import_model(catalog, model, options);
-    if (graph) kernels += lower(*graph, default_lower_options(*graph)).size();
+    if (graph) kernels += execution::launches(*graph, default_launch_options(*graph)).size();
   });
   return kernels == 0 ? 1e9 : seconds * 1e3;
 }

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "bench.h"
+#include "cost/predictor.h"
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 #include "hardware/machine.h"
-#include "latency/predictor.h"
 
 namespace {
 
@@ -46,14 +46,14 @@ Result<double> rate_of(std::string_view name) {
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, "h100-sxm", std::nullopt));
   ROOFTILE_TRY(const auto graph,
                graph::import_model(catalog, "gpt3-2.7b", {.step = graph::Step::Train, .batch = 2}));
-  ROOFTILE_TRY(const auto predictor, latency::make_predictor(name, catalog));
-  const auto kernels = graph::lower(graph, graph::default_lower_options(graph));
+  ROOFTILE_TRY(const auto predictor, cost::make_predictor(name, catalog));
+  const auto kernels = execution::launches(graph, execution::default_launch_options(graph));
   constexpr std::int64_t kKernels = 400000;
   double sum = 0;
   const double seconds = bench::best_seconds(5, [&] {
     for (std::int64_t i = 0; i < kKernels; ++i) {
       const auto& kernel = kernels[static_cast<std::size_t>(i) % kernels.size()];
-      const auto job = latency::bind(kernel.work, machine);
+      const auto job = cost::bind(kernel.work, machine);
       sum += predictor->estimate(*job, machine).time.base();
     }
   });

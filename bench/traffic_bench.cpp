@@ -16,8 +16,8 @@
 #include "aggregate/scaling.h"
 #include "bench.h"
 #include "core/catalog.h"
+#include "cost/predictor.h"
 #include "hardware/machine.h"
-#include "latency/predictor.h"
 #include "ops/any_op.h"
 #include "traffic/closed.h"
 #include "traffic/random_layer.h"
@@ -52,8 +52,8 @@ std::vector<ops::ConvShape> resnet50() {
 }
 
 aggregate::ScalingStudy make_study(const hardware::Machine& machine,
-                                   const latency::Predictor& predictor) {
-  std::vector<graph::LoweredKernel> kernels;
+                                   const cost::Predictor& predictor) {
+  std::vector<execution::Launch> kernels;
   for (const ops::ConvShape& conv : resnet50()) {
     ops::KernelList works;
     ops::forward(ops::Conv2d{.conv = conv}, {.precision = ops::precision_of(DType::Fp32)}, works);
@@ -138,7 +138,7 @@ int main() {
       for (const traffic::RandomLayer& layer : layers) checksum += closed_l2(layer);
     }
   });
-  const auto predictor = latency::make_predictor({}, Catalog::embedded()).value();
+  const auto predictor = cost::make_predictor({}, Catalog::embedded()).value();
   const aggregate::ScalingStudy study = make_study(*machine, *predictor);
   constexpr int kVariants = 1000;
   const double variants = bench::best_seconds(3, [&] {

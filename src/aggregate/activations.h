@@ -2,7 +2,7 @@
 //
 // Memory of a step's tensors (docs/theory/memory.md), by going through its kernels in order and
 // counting what lives at the same time. A kernel is a node or, in a compiled graph, the vector
-// operators that are fused into one (graph/fuse.h): what only they read is never in memory.
+// operators that are fused into one (execution/fuse.h): what only they read is never in memory.
 //
 //   inference   a tensor lives from the kernel that makes it to the last one that reads it
 //   training    forward, what the operators keep for the backward pass stays; then backward, each

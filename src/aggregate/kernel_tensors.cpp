@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/fuse.h"
+#include "execution/fuse.h"
 
 namespace rooftile::aggregate {
 
@@ -45,7 +45,7 @@ KernelTable::KernelTable(const Graph& graph, bool compiled) : graph_(graph), ten
     }
   }
   const auto fused =
-      compiled ? graph::fused_kernels(graph) : std::vector<std::vector<std::size_t>>{};
+      compiled ? execution::fused_kernels(graph) : std::vector<std::vector<std::size_t>>{};
   for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
     add_block(b, compiled ? fused[b] : each_alone(graph.blocks[b]));
     find_made(b);

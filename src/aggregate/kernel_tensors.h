@@ -27,7 +27,7 @@ struct KernelTensors {
 
 class KernelTable {
  public:
-  /// With `compiled`, nodes run as graph::fused_kernels() says, else each alone.
+  /// With `compiled`, nodes run as execution::fused_kernels() says, else each alone.
   KernelTable(const graph::Graph& graph, bool compiled);
 
   [[nodiscard]] const std::vector<KernelTensors>& kernels(std::size_t block) const {

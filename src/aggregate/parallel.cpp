@@ -12,7 +12,7 @@ namespace rooftile::aggregate {
 
 namespace {
 
-using graph::Phase;
+using execution::Phase;
 
 constexpr std::string_view kAllReduce = "all_reduce", kSend = "send", kGradients = "gradients";
 
@@ -101,7 +101,7 @@ StageTimes times_of(const StageEstimate& stage, std::size_t first, const Paralle
                     const Interconnect& links, Side side) {
   std::map<std::size_t, Seconds> backward_of;
   StageTimes t = kernel_times(stage, side, backward_of);
-  for (const graph::Reduction& reduction : stage.reductions) {
+  for (const execution::Reduction& reduction : stage.reductions) {
     const Seconds time =
         side_of(all_reduce(reduction.bytes, parallelism.tensor, *links.tensor), side) *
         static_cast<double>(reduction.count);
@@ -114,7 +114,7 @@ StageTimes times_of(const StageEstimate& stage, std::size_t first, const Paralle
   if (!links.data) return t;
   // The sums inside of layers take turns with these: gradients hide behind kernels alone.
   GradientSchedule schedule;
-  for (const graph::GradientBucket& bucket : stage.gradients) {
+  for (const execution::GradientBucket& bucket : stage.gradients) {
     const auto repeat = static_cast<double>(bucket.repeat);
     const Seconds transfer = side_of(all_reduce(bucket.bytes, parallelism.data, *links.data), side);
     schedule.add(bucket.repeat, backward_of[bucket.block] / repeat, transfer);
@@ -206,7 +206,7 @@ Schedule schedule(const std::vector<StageEstimate>& stages, const Parallelism& p
 using RowKey = std::tuple<std::string, Phase, std::string, std::array<double, 5>>;
 
 RowKey key_of(const OperatorEstimate& op) {
-  const latency::Estimate& e = op.estimate;
+  const cost::Estimate& e = op.estimate;
   return {
       op.kernel.name,
       op.kernel.phase,
@@ -257,7 +257,7 @@ void list_messages(const StageEstimate& stage, std::size_t first, const Parallel
 
 void list_transfers(const StageEstimate& stage, std::size_t first, const Parallelism& parallelism,
                     const Interconnect& links, StepEstimate& step) {
-  for (const graph::Reduction& r : stage.reductions) {
+  for (const execution::Reduction& r : stage.reductions) {
     step.transfers.push_back({.name = r.name,
                               .op = kAllReduce,
                               .phase = r.phase,
@@ -270,7 +270,7 @@ void list_transfers(const StageEstimate& stage, std::size_t first, const Paralle
   if (stage.gradients.empty()) return;
   list_messages(stage, first, parallelism, links, Phase::Backward, step);
   if (!links.data) return;
-  for (const graph::GradientBucket& bucket : stage.gradients) {
+  for (const execution::GradientBucket& bucket : stage.gradients) {
     if (bucket.bytes <= Bytes{}) continue;
     step.transfers.push_back({.name = std::string(kGradients),
                               .op = kAllReduce,
@@ -307,7 +307,7 @@ bool states_intervals(const std::vector<StageEstimate>& stages) {
 bool only_bounds(const std::vector<StageEstimate>& stages) {
   for (const StageEstimate& stage : stages) {
     for (const OperatorEstimate& op : stage.step.operators) {
-      if (op.estimate.provenance != latency::Provenance::Bound) return false;
+      if (op.estimate.provenance != cost::Provenance::Bound) return false;
     }
   }
   return true;

@@ -25,7 +25,7 @@
 #include "aggregate/communication.h"
 #include "aggregate/memory.h"
 #include "aggregate/step.h"
-#include "graph/stages.h"
+#include "execution/stages.h"
 
 namespace rooftile::aggregate {
 
@@ -50,9 +50,9 @@ struct Interconnect {
 /// One stage, `count` equal ones of which follow each other.
 struct StageEstimate {
   StepEstimate step;  ///< one micro-batch and one update of the parameters
-  std::vector<graph::Reduction> reductions;
-  std::vector<graph::GradientBucket> gradients;  ///< empty for inference
-  Bytes output;                                  ///< to the next stage; zero for the last one
+  std::vector<execution::Reduction> reductions;
+  std::vector<execution::GradientBucket> gradients;  ///< empty for inference
+  Bytes output;                                      ///< to the next stage; zero for the last one
   std::int64_t count = 1;
 };
 

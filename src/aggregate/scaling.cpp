@@ -146,13 +146,13 @@ hardware::Machine without_texts(hardware::Machine machine) {
 
 }  // namespace
 
-Result<ScalingStudy> ScalingStudy::make(std::span<const graph::LoweredKernel> kernels,
+Result<ScalingStudy> ScalingStudy::make(std::span<const execution::Launch> kernels,
                                         const hardware::Machine& machine,
-                                        const latency::Predictor& predictor) {
+                                        const cost::Predictor& predictor) {
   ROOFTILE_CHECK(predictor.check(machine));
   ScalingStudy study(without_texts(machine), predictor);
-  for (const graph::LoweredKernel& kernel : kernels) {
-    ROOFTILE_CHECK(latency::bind(kernel.work, machine));
+  for (const execution::Launch& kernel : kernels) {
+    ROOFTILE_CHECK(cost::bind(kernel.work, machine));
     const auto same =
         std::find_if(study.kernels_.begin(), study.kernels_.end(), [&kernel](const auto& earlier) {
           return earlier.work == kernel.work && earlier.memory_factor == kernel.memory_factor;
@@ -166,20 +166,19 @@ Result<ScalingStudy> ScalingStudy::make(std::span<const graph::LoweredKernel> ke
   return study;
 }
 
-latency::Estimate ScalingStudy::estimate(std::size_t index,
-                                         const hardware::Machine& machine) const {
-  const graph::LoweredKernel& kernel = kernels_[index];
-  const auto job = latency::bind(kernel.work, machine);  // rates exist: checked by make()
+cost::Estimate ScalingStudy::estimate(std::size_t index, const hardware::Machine& machine) const {
+  const execution::Launch& kernel = kernels_[index];
+  const auto job = cost::bind(kernel.work, machine);  // rates exist: checked by make()
   return in_step(predictor_->estimate(*job, machine), kernel);
 }
 
-latency::Estimate ScalingStudy::kernel(std::size_t index, const Factors& factors) const {
+cost::Estimate ScalingStudy::kernel(std::size_t index, const Factors& factors) const {
   return estimate(index, hardware::scaled(machine_, factors));
 }
 
-std::vector<latency::Estimate> ScalingStudy::launches(const Factors& factors) const {
+std::vector<cost::Estimate> ScalingStudy::launches(const Factors& factors) const {
   const hardware::Machine machine = hardware::scaled(machine_, factors);
-  std::vector<latency::Estimate> estimates;
+  std::vector<cost::Estimate> estimates;
   for (std::size_t i = 0; i < kernels_.size(); ++i) estimates.push_back(estimate(i, machine));
   return estimates;
 }

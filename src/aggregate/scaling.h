@@ -17,8 +17,8 @@
 
 #include "aggregate/step.h"
 #include "core/result.h"
+#include "cost/predictor.h"
 #include "hardware/factors.h"
-#include "latency/predictor.h"
 
 namespace rooftile::aggregate {
 
@@ -27,28 +27,27 @@ namespace rooftile::aggregate {
 class ScalingStudy {
  public:
   /// An error where the machine states no rate that a kernel needs. `predictor` outlives the study.
-  static Result<ScalingStudy> make(std::span<const graph::LoweredKernel> kernels,
+  static Result<ScalingStudy> make(std::span<const execution::Launch> kernels,
                                    const hardware::Machine& machine,
-                                   const latency::Predictor& predictor);
+                                   const cost::Predictor& predictor);
 
-  [[nodiscard]] std::span<const graph::LoweredKernel> kernels() const { return kernels_; }
+  [[nodiscard]] std::span<const execution::Launch> kernels() const { return kernels_; }
   [[nodiscard]] const hardware::Machine& machine() const { return machine_; }
   /// One launch within the step.
-  [[nodiscard]] latency::Estimate kernel(std::size_t index, const hardware::Factors& factors) const;
+  [[nodiscard]] cost::Estimate kernel(std::size_t index, const hardware::Factors& factors) const;
   /// Without its operators.
   [[nodiscard]] StepEstimate step(const hardware::Factors& factors) const;
   /// All kernels of one variant, in order.
-  [[nodiscard]] std::vector<latency::Estimate> launches(const hardware::Factors& factors) const;
+  [[nodiscard]] std::vector<cost::Estimate> launches(const hardware::Factors& factors) const;
 
  private:
-  ScalingStudy(hardware::Machine machine, const latency::Predictor& predictor)
+  ScalingStudy(hardware::Machine machine, const cost::Predictor& predictor)
       : machine_(std::move(machine)), predictor_(&predictor) {}
-  [[nodiscard]] latency::Estimate estimate(std::size_t index,
-                                           const hardware::Machine& machine) const;
+  [[nodiscard]] cost::Estimate estimate(std::size_t index, const hardware::Machine& machine) const;
 
-  std::vector<graph::LoweredKernel> kernels_;
+  std::vector<execution::Launch> kernels_;
   hardware::Machine machine_;
-  const latency::Predictor* predictor_;
+  const cost::Predictor* predictor_;
 };
 
 /// Cost of a variant in units of the base GPU: the sum of weight * (factor - 1), for the clock

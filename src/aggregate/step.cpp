@@ -14,19 +14,19 @@ constexpr double kHostSpread = 1.3;
 
 }  // namespace
 
-latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKernel& kernel) {
-  latency::Estimate estimate = alone;
+cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel) {
+  cost::Estimate estimate = alone;
   estimate.bound *= std::min(1.0, kernel.memory_factor);
   // A strided copy moves the same bytes at a lower rate; other kernels move more.
   const bool slower = kernel.work.kind == ops::KernelClass::Move && kernel.memory_factor > 1;
   if (!slower) estimate.traffic *= kernel.memory_factor;
   estimate.breakdown.stretch(kernel.memory_factor);
-  if (alone.provenance == latency::Provenance::Bound) {
+  if (alone.provenance == cost::Provenance::Bound) {
     estimate.time = estimate.low = estimate.high = estimate.bound;
     return estimate;
   }
   const Seconds gap = kernel.memory_factor > 0 ? kKernelGap : Seconds{};
-  estimate.breakdown.of(latency::Resource::Launch) += gap;
+  estimate.breakdown.of(cost::Resource::Launch) += gap;
   for (Seconds* time : {&estimate.time, &estimate.low, &estimate.high}) {
     *time = max(*time * kernel.memory_factor + gap, estimate.bound);
   }
@@ -43,7 +43,7 @@ Seconds StepSum::CorrelatedWidth::total() const {
       std::sqrt(kErrorCorrelation * sum.base() * sum.base() + (1 - kErrorCorrelation) * squares));
 }
 
-void StepSum::add(const graph::LoweredKernel& kernel, const latency::Estimate& estimate) {
+void StepSum::add(const execution::Launch& kernel, const cost::Estimate& estimate) {
   const auto launches = static_cast<double>(kernel.count);
   const Seconds time = estimate.time * launches;
   sums_.total += time;
@@ -54,7 +54,7 @@ void StepSum::add(const graph::LoweredKernel& kernel, const latency::Estimate& e
   sums_.by_phase[static_cast<std::size_t>(kernel.phase)] += time;
   sums_.by_limiter[static_cast<std::size_t>(estimate.limiter())] += time;
   if (kernel.memory_factor > 0) host_ += kHostLaunch * launches;
-  bound_only_ = bound_only_ && estimate.provenance == latency::Provenance::Bound;
+  bound_only_ = bound_only_ && estimate.provenance == cost::Provenance::Bound;
 }
 
 StepEstimate StepSum::step() const {

@@ -3,7 +3,7 @@
 // From kernels to a step: what the estimates of single kernels add up to when a framework launches
 // them one after another. Beyond the sum the measured steps show
 //   - a gap of about 3 us between kernels of a stream,
-//   - bytes that eager kernels move beyond the compulsory ones (graph/eager.h),
+//   - bytes that eager kernels move beyond the compulsory ones (execution/eager.h),
 //   - a host that cannot launch faster than about one kernel in 7 us: when the kernels are shorter,
 //     the step takes the host's time.
 // A bound has neither gaps nor excess bytes. Errors of kernels on one GPU are correlated (one
@@ -19,8 +19,8 @@
 
 #include "aggregate/communication.h"
 #include "core/units.h"
-#include "graph/lower.h"
-#include "latency/estimate.h"
+#include "cost/estimate.h"
+#include "execution/launches.h"
 
 namespace rooftile::aggregate {
 
@@ -31,8 +31,8 @@ inline constexpr double kErrorCorrelation = 0.2;
 
 /// One kernel of the lowered graph with the estimate of a single launch.
 struct OperatorEstimate {
-  graph::LoweredKernel kernel;
-  latency::Estimate estimate;
+  execution::Launch kernel;
+  cost::Estimate estimate;
 };
 
 /// Between two kernels of one stream: the difference of measured steps and the sum of their
@@ -46,7 +46,7 @@ inline constexpr Seconds kHostLaunch = Seconds::from_base(7e-6);
 struct TransferEstimate {
   std::string name;
   std::string_view op;  ///< "all_reduce", "send"; static text
-  graph::Phase phase = graph::Phase::Forward;
+  execution::Phase phase = execution::Phase::Forward;
   std::int64_t count = 1;
   std::int64_t gpus = 2;
   Bytes bytes;
@@ -71,29 +71,29 @@ struct StepEstimate {
   Seconds bound;
   Flops flops;
   StepParts parts;
-  /// Indexed by graph::Phase; with the waiting in it, without exposed communication.
+  /// Indexed by execution::Phase; with the waiting in it, without exposed communication.
   std::array<Seconds, 4> by_phase{};
-  latency::Terms by_limiter{};  ///< time of the kernels that a resource limits
+  cost::Terms by_limiter{};  ///< time of the kernels that a resource limits
   /// Of one replica: all of its stages, all micro-batches. A mean GPU runs 1 / stages of them.
   std::vector<OperatorEstimate> operators;
   std::vector<TransferEstimate> transfers;  ///< several GPUs only
   std::int64_t stages = 1;
 
-  [[nodiscard]] Seconds of(graph::Phase phase) const {
+  [[nodiscard]] Seconds of(execution::Phase phase) const {
     return by_phase[static_cast<std::size_t>(phase)];
   }
-  [[nodiscard]] Seconds of(latency::Resource limiter) const {
+  [[nodiscard]] Seconds of(cost::Resource limiter) const {
     return by_limiter[static_cast<std::size_t>(limiter)];
   }
 };
 
 /// The estimate of a kernel as part of a step: its excess bytes and the gap behind it.
-latency::Estimate in_step(const latency::Estimate& alone, const graph::LoweredKernel& kernel);
+cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel);
 
 /// Adds up the kernels of a step, whose estimates went through in_step().
 class StepSum {
  public:
-  void add(const graph::LoweredKernel& kernel, const latency::Estimate& estimate);
+  void add(const execution::Launch& kernel, const cost::Estimate& estimate);
   /// Without the list of operators.
   [[nodiscard]] StepEstimate step() const;
 

@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "app/predict.h"
 #include "cli/commands.h"
 #include "cli/request_options.h"
 #include "report/views.h"
+#include "study/predict.h"
 
 namespace rooftile::cli {
 
@@ -23,7 +23,7 @@ struct CompareOptions {
 Status run_compare(const CompareOptions& options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const std::vector<Report> reports,
-               app::compare(options.request, options.gpus, catalog));
+               study::compare(options.request, options.gpus, catalog));
   if (options.output.format == "json")
     return emit(options.output, report::compare_to_json(reports));
   if (options.output.format == "csv") {

@@ -6,18 +6,18 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/labels.h"
+#include "calibration/evaluate.h"
+#include "calibration/fit.h"
+#include "calibration/plausible.h"
+#include "calibration/tile_report.h"
 #include "cli/commands.h"
 #include "core/provenance.h"
-#include "fit/evaluate.h"
-#include "fit/fit.h"
-#include "fit/plausible.h"
-#include "fit/tile_report.h"
+#include "cost/learned/learned.h"
 #include "hardware/load.h"
-#include "latency/learned/learned.h"
 #include "report/evaluation_view.h"
 #include "report/label_view.h"
 #include "report/tile_view.h"
+#include "study/labels.h"
 
 namespace rooftile::cli {
 
@@ -28,48 +28,49 @@ struct EvaluateKernels {
   std::string predictor;
   std::string campaign;  ///< empty: all
   bool left_out = false;
-  fit::FitOptions fit;
+  calibration::FitOptions fit;
   Output output;
 };
 
-Status check_two_gpus(const fit::Dataset& dataset) {
+Status check_two_gpus(const calibration::Dataset& dataset) {
   if (dataset.machines.size() >= 2) return {};
   return bad_input(dataset.files.front(), "holds a single GPU: nothing is left to fit on",
                    "add files with other GPUs");
 }
 
-Result<fit::Evaluation> evaluation_of(const EvaluateKernels& command, const fit::Dataset& dataset,
-                                      const Catalog& catalog) {
+Result<calibration::Evaluation> evaluation_of(const EvaluateKernels& command,
+                                              const calibration::Dataset& dataset,
+                                              const Catalog& catalog) {
   if (!command.left_out) {
-    ROOFTILE_TRY(const auto predictor, latency::make_predictor(command.predictor, catalog));
+    ROOFTILE_TRY(const auto predictor, cost::make_predictor(command.predictor, catalog));
     for (const hardware::Machine& machine : dataset.machines) {
       ROOFTILE_CHECK(predictor->check(machine));
     }
-    ROOFTILE_TRY(const auto trivial, latency::make_predictor("trivial", catalog));
-    ROOFTILE_TRY(const auto neusight, latency::make_predictor("neusight", catalog));
-    return fit::evaluate(dataset, *predictor,
-                         {.trivial = trivial.get(), .neusight = neusight.get()});
+    ROOFTILE_TRY(const auto trivial, cost::make_predictor("trivial", catalog));
+    ROOFTILE_TRY(const auto neusight, cost::make_predictor("neusight", catalog));
+    return calibration::evaluate(dataset, *predictor,
+                                 {.trivial = trivial.get(), .neusight = neusight.get()});
   }
   if (!command.predictor.empty() && command.predictor != "rooftile")
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
                        "leave out --predictor; the baselines are beside it in the table");
   ROOFTILE_CHECK(check_two_gpus(dataset));
-  fit::FitOptions options = command.fit;
+  calibration::FitOptions options = command.fit;
   options.all_gpus = false;
   options.progress = progress_bar("refit");
-  ROOFTILE_TRY(const fit::Fits fits, fit::fit(dataset, catalog, options));
+  ROOFTILE_TRY(const calibration::Fits fits, calibration::fit(dataset, catalog, options));
   options.progress = progress_bar("refit neusight");
-  ROOFTILE_TRY(const auto neusight, fit::fit_neusight(dataset, options, {}));
-  return fit::evaluate_left_out(dataset, fits, &neusight);
+  ROOFTILE_TRY(const auto neusight, calibration::fit_neusight(dataset, options, {}));
+  return calibration::evaluate_left_out(dataset, fits, &neusight);
 }
 
 Status run_evaluate(const EvaluateKernels& command, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  ROOFTILE_TRY(calibration::Dataset dataset, calibration::read_datasets(command.files, catalog));
   if (!command.campaign.empty()) {
-    ROOFTILE_CHECK(fit::keep_campaign(command.campaign, dataset));
+    ROOFTILE_CHECK(calibration::keep_campaign(command.campaign, dataset));
   }
-  ROOFTILE_TRY(const fit::Evaluation evaluation, evaluation_of(command, dataset, catalog));
+  ROOFTILE_TRY(const calibration::Evaluation evaluation, evaluation_of(command, dataset, catalog));
   if (command.output.format == "json")
     return emit(command.output, report::evaluation_to_json(evaluation, dataset));
   if (command.output.format == "csv")
@@ -83,24 +84,25 @@ Status run_evaluate(const EvaluateKernels& command, const Context& context) {
 
 struct EvaluateTiles {
   std::vector<std::string> files;
-  fit::FitOptions fit;
+  calibration::FitOptions fit;
   Output output;
 };
 
 Status run_evaluate_tiles(const EvaluateTiles& command, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(command.files, catalog));
-  fit::FitOptions options = command.fit;
+  ROOFTILE_TRY(const calibration::Dataset dataset,
+               calibration::read_datasets(command.files, catalog));
+  calibration::FitOptions options = command.fit;
   options.all_gpus = false;
   options.progress = progress_bar("refit");
-  ROOFTILE_TRY(const fit::Fits fits, fit::fit(dataset, catalog, options));
-  const auto report = fit::compare_tiles(dataset, fits, {.seed = options.seed});
+  ROOFTILE_TRY(const calibration::Fits fits, calibration::fit(dataset, catalog, options));
+  const auto report = calibration::compare_tiles(dataset, fits, {.seed = options.seed});
   if (report.empty())
     return bad_input(command.files.front(),
                      "no matrix products of two GPUs whose kernel names state a tile",
                      "give files with a column \"kernel\" and more than one GPU of a vendor");
   const ProvenanceReport provenance = make_provenance(fits.inputs);
-  std::vector<std::string> warnings = fit::warnings_of(dataset);
+  std::vector<std::string> warnings = calibration::warnings_of(dataset);
   for (std::string& note : replacement_notes(provenance)) warnings.push_back(std::move(note));
   const std::string& format = command.output.format;
   return emit_bare(command.output,
@@ -114,7 +116,7 @@ struct EvaluateLabels {
   std::string file, models, predictor;
   bool left_out = false;
   std::vector<std::string> kernels;  ///< measured kernels to refit on
-  fit::FitOptions fit;
+  calibration::FitOptions fit;
   Output output;
 };
 
@@ -135,44 +137,45 @@ std::vector<std::string> kernels_beside(const std::string& labels) {
 
 /// Predictors for labels, owned.
 struct PredictorSet {
-  std::unique_ptr<latency::Predictor> main, trivial, neusight;
-  [[nodiscard]] app::LabelPredictors view() const {
+  std::unique_ptr<cost::Predictor> main, trivial, neusight;
+  [[nodiscard]] study::LabelPredictors view() const {
     return {.main = main.get(), .trivial = trivial.get(), .neusight = neusight.get()};
   }
 };
 
-PredictorSet make_set(const latency::learned::Weights& weights,
-                      const latency::neusight::Weights& neusight) {
-  return {.main = latency::learned::make_learned(weights),
-          .trivial = latency::learned::make_trivial(weights),
-          .neusight = latency::neusight::make_neusight(neusight)};
+PredictorSet make_set(const cost::learned::Weights& weights,
+                      const cost::neusight::Weights& neusight) {
+  return {.main = cost::learned::make_learned(weights),
+          .trivial = cost::learned::make_trivial(weights),
+          .neusight = cost::neusight::make_neusight(neusight)};
 }
 
 /// One set per GPU of the data, each fitted without it; GPUs that the data do not show get the one
 /// that was fitted on everything.
-Result<app::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
-                                              const Catalog& catalog) {
+Result<study::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
+                                                const Catalog& catalog) {
   const auto files = command.kernels.empty() ? kernels_beside(command.file) : command.kernels;
   if (files.empty()) {
     return usage_error("--leave-one-gpu-out needs measured kernels to refit on",
                        "name them with --kernels FILE...");
   }
-  ROOFTILE_TRY(const fit::Dataset dataset, fit::read_datasets(files, catalog));
+  ROOFTILE_TRY(const calibration::Dataset dataset, calibration::read_datasets(files, catalog));
   ROOFTILE_CHECK(check_two_gpus(dataset));
-  fit::FitOptions options = command.fit;
+  calibration::FitOptions options = command.fit;
   options.progress = progress_bar("refit");
-  ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, options));
+  ROOFTILE_TRY(calibration::Fits fits, calibration::fit(dataset, catalog, options));
   options.progress = progress_bar("refit neusight");
-  ROOFTILE_TRY(const fit::NeuSightFits neusight, fit::fit_neusight(dataset, options, {}));
+  ROOFTILE_TRY(const calibration::NeuSightFits neusight,
+               calibration::fit_neusight(dataset, options, {}));
   auto by_gpu = std::make_shared<std::map<std::string, PredictorSet>>();
   // Intervals from the residuals of the GPUs that are not left out.
-  const fit::Evaluation residuals = fit::evaluate_left_out(dataset, fits, nullptr);
+  const calibration::Evaluation residuals = calibration::evaluate_left_out(dataset, fits, nullptr);
   for (std::uint32_t i = 0; i < fits.without.size(); ++i) {
-    latency::learned::Weights& weights = fits.without[i];
-    weights.intervals = fit::calibrate(dataset, residuals.cases, i);
+    cost::learned::Weights& weights = fits.without[i];
+    weights.intervals = calibration::calibrate(dataset, residuals.cases, i);
     (*by_gpu)[dataset.machines[i].gpu.id] = make_set(weights, neusight.without[i]);
   }
-  fits.all->intervals = fit::calibrate(dataset, residuals.cases, std::nullopt);
+  fits.all->intervals = calibration::calibrate(dataset, residuals.cases, std::nullopt);
   (*by_gpu)[""] = make_set(*fits.all, *neusight.all);
   return [by_gpu](const hardware::GpuSpec& gpu) {
     const auto it = by_gpu->find(gpu.id);
@@ -180,11 +183,11 @@ Result<app::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
   };
 }
 
-Result<app::PredictorsOf> named_predictors(const std::string& name, const Catalog& catalog) {
+Result<study::PredictorsOf> named_predictors(const std::string& name, const Catalog& catalog) {
   auto set = std::make_shared<PredictorSet>();
-  ROOFTILE_TRY(set->main, latency::make_predictor(name, catalog));
-  ROOFTILE_TRY(set->trivial, latency::make_predictor("trivial", catalog));
-  ROOFTILE_TRY(set->neusight, latency::make_predictor("neusight", catalog));
+  ROOFTILE_TRY(set->main, cost::make_predictor(name, catalog));
+  ROOFTILE_TRY(set->trivial, cost::make_predictor("trivial", catalog));
+  ROOFTILE_TRY(set->neusight, cost::make_predictor("neusight", catalog));
   return [set](const hardware::GpuSpec&) { return set->view(); };
 }
 
@@ -194,11 +197,11 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
                        "leave out --predictor; the baselines are beside it in the table");
   }
-  ROOFTILE_TRY(const app::PredictorsOf predictors_of,
+  ROOFTILE_TRY(const study::PredictorsOf predictors_of,
                command.left_out ? left_out_predictors(command, catalog)
                                 : named_predictors(command.predictor, catalog));
   ROOFTILE_TRY(auto evaluation,
-               app::evaluate_labels(command.file, command.models, catalog, predictors_of));
+               study::evaluate_labels(command.file, command.models, catalog, predictors_of));
   evaluation.left_out = command.left_out;
   if (command.output.format == "json")
     return emit(command.output, report::labels_to_json(evaluation));
@@ -211,7 +214,7 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
 
 }  // namespace
 
-static void add_refit_options(CLI::App& command, fit::FitOptions& fit) {
+static void add_refit_options(CLI::App& command, calibration::FitOptions& fit) {
   command.add_option("--seed", fit.seed, "of the refits")->capture_default_str();
   command.add_option("--threads", fit.threads, "that refit at the same time")
       ->check(CLI::Range(1, 64))

@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "calibration/evaluate.h"
+#include "calibration/fit.h"
+#include "calibration/fit_neusight.h"
+#include "calibration/inspect.h"
+#include "calibration/plausible.h"
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/provenance.h"
-#include "fit/evaluate.h"
-#include "fit/fit.h"
-#include "fit/fit_neusight.h"
-#include "fit/inspect.h"
-#include "fit/plausible.h"
 #include "report/evaluation_view.h"
 
 namespace rooftile::cli {
@@ -26,7 +26,7 @@ struct FitCommand {
   std::string form = "rooftile";
   std::string campaign;  ///< empty: all
   bool inspect = false;
-  fit::FitOptions options;
+  calibration::FitOptions options;
 };
 
 /// The command as the card quotes it, with the files by their last two path components.
@@ -59,59 +59,64 @@ Status write_result(const FitCommand& command, const std::string& weights,
 
 /// Fits, writes weights and card, and returns the errors on left-out GPUs; without cases where
 /// there is a single GPU and nothing to leave out.
-Result<fit::Evaluation> write_default(const FitCommand& command, const fit::Dataset& dataset,
-                                      const Catalog& catalog) {
-  ROOFTILE_TRY(fit::Fits fits, fit::fit(dataset, catalog, command.options));
-  fit::Evaluation left_out = command.options.leave_one_out
-                                 ? fit::evaluate_left_out(dataset, fits, nullptr)
-                                 : fit::Evaluation();
-  latency::learned::Weights& weights = *fits.all;
-  weights.intervals = fit::calibrate(dataset, left_out.cases, std::nullopt);
+Result<calibration::Evaluation> write_default(const FitCommand& command,
+                                              const calibration::Dataset& dataset,
+                                              const Catalog& catalog) {
+  ROOFTILE_TRY(calibration::Fits fits, calibration::fit(dataset, catalog, command.options));
+  calibration::Evaluation left_out = command.options.leave_one_out
+                                         ? calibration::evaluate_left_out(dataset, fits, nullptr)
+                                         : calibration::Evaluation();
+  cost::learned::Weights& weights = *fits.all;
+  weights.intervals = calibration::calibrate(dataset, left_out.cases, std::nullopt);
   ROOFTILE_CHECK(write_result(command, to_json(weights),
-                              fit::card_json(dataset,
-                                             {.name = weights.name,
-                                              .features = latency::learned::features_hash(),
-                                              .notes = notes_of(command),
-                                              .ranges = weights.ranges,
-                                              .seed = command.options.seed,
-                                              .command = quoted_command(command),
-                                              .provenance = make_provenance(fits.inputs)},
-                                             left_out)));
+                              calibration::card_json(dataset,
+                                                     {.name = weights.name,
+                                                      .features = cost::learned::features_hash(),
+                                                      .notes = notes_of(command),
+                                                      .ranges = weights.ranges,
+                                                      .seed = command.options.seed,
+                                                      .command = quoted_command(command),
+                                                      .provenance = make_provenance(fits.inputs)},
+                                                     left_out)));
   return left_out;
 }
 
-Result<fit::Evaluation> write_neusight(const FitCommand& command, const fit::Dataset& dataset) {
-  const fit::NeuSightOptions form;
-  ROOFTILE_TRY(const fit::NeuSightFits fits, fit::fit_neusight(dataset, command.options, form));
-  fit::Evaluation left_out =
-      command.options.leave_one_out ? fit::evaluate_left_out(dataset, fits) : fit::Evaluation();
-  std::vector<std::string> notes = fit::card_notes(form);
+Result<calibration::Evaluation> write_neusight(const FitCommand& command,
+                                               const calibration::Dataset& dataset) {
+  const calibration::NeuSightOptions form;
+  ROOFTILE_TRY(const calibration::NeuSightFits fits,
+               calibration::fit_neusight(dataset, command.options, form));
+  calibration::Evaluation left_out = command.options.leave_one_out
+                                         ? calibration::evaluate_left_out(dataset, fits)
+                                         : calibration::Evaluation();
+  std::vector<std::string> notes = calibration::card_notes(form);
   for (std::string& note : notes_of(command)) notes.push_back(std::move(note));
-  ROOFTILE_CHECK(write_result(command, to_json(*fits.all),
-                              fit::card_json(dataset,
-                                             {.name = "neusight",
-                                              .features = latency::neusight::features_hash(),
-                                              .notes = notes,
-                                              .ranges = fit::inspect(dataset).ranges,
-                                              .seed = command.options.seed,
-                                              .command = quoted_command(command),
-                                              .provenance = make_provenance(inputs_of(dataset))},
-                                             left_out)));
+  ROOFTILE_CHECK(
+      write_result(command, to_json(*fits.all),
+                   calibration::card_json(dataset,
+                                          {.name = "neusight",
+                                           .features = cost::neusight::features_hash(),
+                                           .notes = notes,
+                                           .ranges = calibration::inspect(dataset).ranges,
+                                           .seed = command.options.seed,
+                                           .command = quoted_command(command),
+                                           .provenance = make_provenance(inputs_of(dataset))},
+                                          left_out)));
   return left_out;
 }
 
 Status run_fit(FitCommand command, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(fit::Dataset dataset, fit::read_datasets(command.files, catalog));
+  ROOFTILE_TRY(calibration::Dataset dataset, calibration::read_datasets(command.files, catalog));
   if (!command.campaign.empty()) {
-    ROOFTILE_CHECK(fit::keep_campaign(command.campaign, dataset));
+    ROOFTILE_CHECK(calibration::keep_campaign(command.campaign, dataset));
   }
-  if (command.inspect) return emit({}, report::inspection_to_text(fit::inspect(dataset)));
+  if (command.inspect) return emit({}, report::inspection_to_text(calibration::inspect(dataset)));
   if (command.out.empty())
     return usage_error("rooftile fit needs a folder for its result",
                        "add --out DIR, or --inspect to look at the data only");
-  ROOFTILE_CHECK(fit::check_fittable(dataset));
-  for (const std::string& warning : fit::warnings_of(dataset)) {
+  ROOFTILE_CHECK(calibration::check_fittable(dataset));
+  for (const std::string& warning : calibration::warnings_of(dataset)) {
     fmt::print(stderr, "warning: {}\n", warning);
   }
   for (const std::string& note : replacement_notes(make_provenance(inputs_of(dataset)))) warn(note);
@@ -122,9 +127,9 @@ Status run_fit(FitCommand command, const Context& context) {
   const std::string checkpoint = command.out + "/checkpoint.json";
   command.options.checkpoint = checkpoint;
   command.options.progress = progress_bar("fit");
-  ROOFTILE_TRY(const fit::Evaluation left_out, command.form == "neusight"
-                                                   ? write_neusight(command, dataset)
-                                                   : write_default(command, dataset, catalog));
+  ROOFTILE_TRY(const calibration::Evaluation left_out,
+               command.form == "neusight" ? write_neusight(command, dataset)
+                                          : write_default(command, dataset, catalog));
   std::filesystem::remove(checkpoint, failed);
   if (!command.options.leave_one_out) {
     warn(kSingleGpu);

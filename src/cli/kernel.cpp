@@ -4,16 +4,16 @@
 #include <functional>
 #include <memory>
 
-#include "app/kernel.h"
 #include "cli/commands.h"
 #include "cli/conv_options.h"
+#include "study/kernel.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct KernelOptions {
-  app::KernelRequest request;
+  study::KernelRequest request;
   Output output;
   // The fields of all kinds; each kind registers the ones it has.
   ops::GemmShape gemm;
@@ -25,7 +25,7 @@ struct KernelOptions {
 
 Status run_kernel(const ops::AnyOp& op, const KernelOptions& options, const Context& context) {
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto report, app::kernel(op, options.request, catalog));
+  ROOFTILE_TRY(const auto report, study::kernel(op, options.request, catalog));
   if (options.output.format == "json") return emit(options.output, report::kernels_to_json(report));
   if (options.output.format == "csv") {
     return emit_bare(options.output, report::kernels_to_csv(report), report.warnings);

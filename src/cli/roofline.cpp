@@ -5,17 +5,17 @@
 
 #include <memory>
 
-#include "app/roofline.h"
 #include "cli/commands.h"
 #include "report/page.h"
 #include "report/roofline_view.h"
+#include "study/roofline.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct RooflineOptions {
-  app::RooflineRequest request;
+  study::RooflineRequest request;
   std::string machine, group_by = "kernel", compat = "none";
   bool time_based = false;
   int top = 20;
@@ -30,7 +30,7 @@ Status run_roofline(RooflineOptions options, const Context& context) {
     return usage_error("--model needs --predict");
   }
   options.request.nersc = options.compat == "nersc";
-  ROOFTILE_TRY(const roofline::Chart chart, app::roofline(options.request, catalog));
+  ROOFTILE_TRY(const roofline::Chart chart, study::roofline(options.request, catalog));
   const Output& output = options.output;
   const std::string& format = output.format;
   if (format == "json") return emit(output, report::roofline_to_json(chart));
@@ -63,7 +63,7 @@ void add_roofline(CLI::App& app, Context& context) {
   auto options = std::make_shared<RooflineOptions>();
   CLI::App* command =
       app.add_subcommand("roofline", "profiler exports under the roofs of their machine");
-  app::RooflineRequest& request = options->request;
+  study::RooflineRequest& request = options->request;
   command
       ->add_option("exports", request.exports,
                    "files, folders (one run each) or label=file; '-' is standard input")

@@ -3,17 +3,17 @@
 // rooftile scale MODEL | conv ... --gpu GPU --set KEY=FACTOR,...: what-if on the machine.
 #include <memory>
 
-#include "app/scale.h"
 #include "cli/commands.h"
 #include "cli/conv_options.h"
 #include "cli/request_options.h"
+#include "study/scale.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct ScaleOptions {
-  app::ScaleRequest request;
+  study::ScaleRequest request;
   ConvOptions conv;
   Output output;
 };
@@ -27,7 +27,7 @@ Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& 
     return usage_error("--gpu is required", "rooftile gpus lists the names");
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto report, app::scale(options.request, catalog, progress_bar("scaling")));
+  ROOFTILE_TRY(const auto report, study::scale(options.request, catalog, progress_bar("scaling")));
   const std::string& format = options.output.format;
   if (format == "json") return emit(options.output, report::scale_to_json(report));
   if (format == "csv") {

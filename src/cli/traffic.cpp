@@ -3,21 +3,21 @@
 // rooftile traffic conv ... | MODEL --gpu GPU: bytes per memory level, reuse and limiter.
 #include <memory>
 
-#include "app/traffic.h"
-#include "app/validate_traffic.h"
 #include "cli/commands.h"
 #include "cli/conv_options.h"
 #include "cli/request_options.h"
 #include "report/traffic_view.h"
+#include "study/traffic.h"
+#include "study/validate_traffic.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct TrafficOptions {
-  app::TrafficRequest request;
+  study::TrafficRequest request;
   ConvOptions conv;
-  app::ValidateRequest validate;
+  study::ValidateRequest validate;
   Output output;
 };
 
@@ -32,7 +32,7 @@ Status run_validate(const CLI::App& command, const TrafficOptions& options,
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto table,
-               app::validate_traffic(options.validate, catalog, progress_bar("validating")));
+               study::validate_traffic(options.validate, catalog, progress_bar("validating")));
   if (format == "json") return emit(options.output, report::validation_to_json(table));
   if (format == "csv") {
     return emit_bare(options.output, report::validation_to_csv(table), table.notes);
@@ -54,8 +54,8 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
   }
   ROOFTILE_TRY(const Catalog catalog, context.catalog());
   ROOFTILE_TRY(const auto report,
-               app::traffic(options.request, catalog,
-                            progress_bar(options.request.simulate ? "simulating" : "counting")));
+               study::traffic(options.request, catalog,
+                              progress_bar(options.request.simulate ? "simulating" : "counting")));
   const std::string& format = options.output.format;
   if (format == "svg") {
     return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);

@@ -32,7 +32,7 @@ struct Node {
   std::int64_t shared_parameters = 0;  ///< of another node (tied embeddings): not counted again
   bool differentiable = true;          ///< false for masks and positions: no backward
   bool input_gradient = true;  ///< false for the first layer: nothing upstream needs a gradient
-  /// Tensor parallel (graph/tensor_parallel.h): elements that the GPUs of a group add up behind
+  /// Tensor parallel (execution/tensor_parallel.h): elements that the GPUs of a group add up behind
   /// this node's forward kernels (its output) and its backward kernels (the input's gradient).
   std::int64_t reduced_output = 0, reduced_gradient = 0;
   bool operator==(const Node&) const = default;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chain of vector operators compiled into one kernel (graph/fuse.h): the FLOPs of all of them,
-// the bytes of the outer inputs and outputs only; what lies between stays in registers. At most one
-// operator of the chain reduces rows (softmax or a norm), and decides the kernel's class.
+// A chain of vector operators compiled into one kernel (execution/fuse.h): the FLOPs of all of
+// them, the bytes of the outer inputs and outputs only; what lies between stays in registers. At
+// most one operator of the chain reduces rows (softmax or a norm), and decides the kernel's class.
 #pragma once
 
 #include "ops/operator.h"

@@ -32,7 +32,7 @@ struct BatchedMatmul {
   /// value head once for its group of query heads); 1 = none. Only the bytes depend on it.
   std::int64_t share = 1;
   /// Operands that are permuted views, and an output that is reshaped after a permutation: eager
-  /// execution copies them (graph/eager.h); the product itself does not change.
+  /// execution copies them (execution/eager.h); the product itself does not change.
   bool left_permuted = false, right_permuted = false, output_permuted = false;
   /// Elements of the right-hand operands that lie in a key/value cache: no kernel of this pass has
   /// touched them before.

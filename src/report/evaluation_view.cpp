@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "latency/learned/classes.h"
+#include "cost/learned/classes.h"
 #include "report/accuracy_table.h"
 #include "report/interval.h"
 #include "report/json_text.h"
@@ -16,7 +16,7 @@ namespace rooftile::report {
 
 namespace {
 
-std::vector<std::string> cells(const fit::Summary& s) {
+std::vector<std::string> cells(const calibration::Summary& s) {
   return {s.group,
           std::to_string(s.cases),
           percent(s.mean_error),
@@ -29,21 +29,21 @@ std::vector<std::string> cells(const fit::Summary& s) {
           percent(s.bound_error)};
 }
 
-AccuracyTable table_of(const fit::Evaluation& evaluation) {
+AccuracyTable table_of(const calibration::Evaluation& evaluation) {
   AccuracyTable table{.titles = {"group", "rows", "error %", "p90 %", "bias %", "inside %",
                                  "trivial %", "neusight %", "roofline %", "bound %"},
                       .rows = {}};
-  for (const fit::Summary& s : evaluation.summary) table.rows.push_back(cells(s));
+  for (const calibration::Summary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
 }
 
-std::string case_name(const fit::Sample& sample) {
+std::string case_name(const calibration::Sample& sample) {
   return fmt::format(
       "{} {}{}", sample.work.op, shape_text(sample.work.shape),
       sample.work.dtype == DType::Fp32 ? "" : fmt::format(" {}", name_of(sample.work.dtype)));
 }
 
-std::string heading(const fit::Evaluation& evaluation) {
+std::string heading(const calibration::Evaluation& evaluation) {
   std::string text = accuracy_heading(evaluation.predictor, evaluation.left_out);
   if (evaluation.skipped > 0)
     text +=
@@ -53,7 +53,7 @@ std::string heading(const fit::Evaluation& evaluation) {
 
 }  // namespace
 
-std::string evaluation_to_text(const fit::Evaluation& evaluation) {
+std::string evaluation_to_text(const calibration::Evaluation& evaluation) {
   constexpr int kWidth = 110;
   std::string text = heading(evaluation) + "\n\n" + table_of(evaluation).to_text(kWidth);
   for (const std::string& warning : evaluation.warnings) {
@@ -62,7 +62,7 @@ std::string evaluation_to_text(const fit::Evaluation& evaluation) {
   return text + "\n" + provenance_to_text(evaluation.provenance, false);
 }
 
-std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
+std::string evaluation_to_markdown(const calibration::Evaluation& evaluation) {
   return "# Accuracy: kernels\n\n" + heading(evaluation) +
          "\nErrors are mean |predicted / measured - 1|; *inside* is the share of rows "
          "in the stated 80 % interval;\n*trivial* is roofline / u + c and *neusight* the "
@@ -71,7 +71,8 @@ std::string evaluation_to_markdown(const fit::Evaluation& evaluation) {
          table_of(evaluation).to_markdown();
 }
 
-std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dataset& dataset) {
+std::string evaluation_to_json(const calibration::Evaluation& evaluation,
+                               const calibration::Dataset& dataset) {
   using nlohmann::ordered_json;
   ordered_json json{{"schema", 1},
                     {"predictor", evaluation.predictor},
@@ -79,11 +80,11 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                     {"skipped", evaluation.skipped},
                     {"cases", ordered_json::array()},
                     {"summary", ordered_json::array()}};
-  for (const fit::Case& c : evaluation.cases) {
-    const fit::Sample& sample = dataset.samples[c.sample];
+  for (const calibration::Case& c : evaluation.cases) {
+    const calibration::Sample& sample = dataset.samples[c.sample];
     json["cases"].push_back({{"device", dataset.devices[sample.gpu]},
                              {"case", case_name(sample)},
-                             {"class", latency::learned::class_of(sample.work)},
+                             {"class", cost::learned::class_of(sample.work)},
                              {"campaign", dataset.campaigns[sample.campaign]},
                              {"measured_ms", c.measured * 1e3},
                              {"predicted_ms", c.predicted * 1e3},
@@ -94,7 +95,7 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
                              {"extrapolated", c.extrapolated}});
     if (c.neusight) json["cases"].back()["neusight_ms"] = *c.neusight * 1e3;
   }
-  for (const fit::Summary& s : evaluation.summary) {
+  for (const calibration::Summary& s : evaluation.summary) {
     json["summary"].push_back({{"group", s.group},
                                {"cases", s.cases},
                                {"mean_error", s.mean_error},
@@ -111,23 +112,24 @@ std::string evaluation_to_json(const fit::Evaluation& evaluation, const fit::Dat
   return json_text(json, 1);
 }
 
-std::string evaluation_to_csv(const fit::Evaluation& evaluation, const fit::Dataset& dataset) {
+std::string evaluation_to_csv(const calibration::Evaluation& evaluation,
+                              const calibration::Dataset& dataset) {
   std::string text = "device,case,class,campaign,measured_ms,predicted_ms,low_ms,high_ms,error\n";
-  for (const fit::Case& c : evaluation.cases) {
-    const fit::Sample& sample = dataset.samples[c.sample];
+  for (const calibration::Case& c : evaluation.cases) {
+    const calibration::Sample& sample = dataset.samples[c.sample];
     const std::string interval = states_interval(c.low, c.high)
                                      ? fmt::format("{:.6g},{:.6g}", c.low * 1e3, c.high * 1e3)
                                      : ",";
     text +=
         fmt::format("{},{},{},{},{:.6g},{:.6g},{},{:.5f}\n", csv_field(dataset.devices[sample.gpu]),
-                    csv_field(case_name(sample)), latency::learned::class_of(sample.work),
+                    csv_field(case_name(sample)), cost::learned::class_of(sample.work),
                     csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
                     c.predicted * 1e3, interval, c.error());
   }
   return text;
 }
 
-std::string inspection_to_text(const fit::Inspection& inspection) {
+std::string inspection_to_text(const calibration::Inspection& inspection) {
   Table table({{.title = "class"},
                {.title = "GPU"},
                {.title = "campaign"},
@@ -137,7 +139,7 @@ std::string inspection_to_text(const fit::Inspection& inspection) {
                {.title = "below bound", .align = Align::Right},
                {.title = "repeated", .align = Align::Right},
                {.title = "spread %", .align = Align::Right}});
-  for (const fit::GroupFacts& g : inspection.groups) {
+  for (const calibration::GroupFacts& g : inspection.groups) {
     table.add({g.name, g.gpu, g.campaign, std::to_string(g.rows), format_ms(g.shortest * 1e3),
                format_ms(g.longest * 1e3), std::to_string(g.below_bound),
                std::to_string(g.duplicates), g.duplicates > 0 ? percent(g.duplicate_spread) : ""});
@@ -159,7 +161,7 @@ std::string inspection_to_text(const fit::Inspection& inspection) {
                 ? fmt::format("\nSuspicious rows (the first {} of {})\n", shown,
                               inspection.suspicious_rows)
                 : "\nSuspicious rows\n";
-  for (const fit::Suspicious& s : inspection.suspicious)
+  for (const calibration::Suspicious& s : inspection.suspicious)
     text += fmt::format("  {}: {}\n", s.where, s.reason);
   return text;
 }

@@ -69,12 +69,12 @@ std::vector<std::string> make_warnings(const Report& report, const aggregate::St
 OperatorReport make_operator(const aggregate::OperatorEstimate& op,
                              const hardware::Machine& machine) {
   const auto launches = static_cast<double>(op.kernel.count);
-  const latency::Estimate& estimate = op.estimate;
+  const cost::Estimate& estimate = op.estimate;
   const ops::KernelWork& work = op.kernel.work;
   const auto pipe = machine.best_pipe(work.compute, work.matrix);
   return {.name = op.kernel.name,
           .op = work.op,
-          .phase = std::string(graph::name_of(op.kernel.phase)),
+          .phase = std::string(execution::name_of(op.kernel.phase)),
           .count = op.kernel.count,
           .shape = ops::shape_text(work.shape),
           // TF32 products read FP32: the arithmetic tells them apart.
@@ -130,7 +130,7 @@ OperatorReport make_transfer(const aggregate::TransferEstimate& transfer) {
   OperatorReport report;
   report.name = transfer.name;
   report.op = transfer.op;
-  report.phase = graph::name_of(transfer.phase);
+  report.phase = execution::name_of(transfer.phase);
   report.count = transfer.count;
   report.shape = fmt::format("{} on {} GPUs", format_bytes(transfer.bytes), transfer.gpus);
   report.latency_ms = to_ms(transfer.each.time * times);
@@ -139,7 +139,7 @@ OperatorReport make_transfer(const aggregate::TransferEstimate& transfer) {
   report.hidden_ms = report.latency_ms * transfer.hidden_fraction;
   report.bound_ms = to_ms(transfer.each.bound * times);
   report.limiter = "link";
-  report.provenance = name_of(latency::Provenance::Analytical);
+  report.provenance = name_of(cost::Provenance::Analytical);
   return report;
 }
 
@@ -199,18 +199,18 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
       machine.ceilings ? fmt::format("measured, {}", machine.ceilings->file) : "data sheet";
   report.parameters = graph.parameters + graph.idle_parameters;
   // Accumulating gradients is part of the backward pass, as in the measured steps.
-  report.latency = {
-      .total_ms = to_ms(step.total),
-      .low_ms = to_ms(step.low),
-      .high_ms = to_ms(step.high),
-      .forward_ms = to_ms(step.of(graph::Phase::Forward)),
-      .backward_ms = to_ms(step.of(graph::Phase::Backward) + step.of(graph::Phase::Accumulate)),
-      .optimizer_ms = to_ms(step.of(graph::Phase::Optimizer)),
-      .communication_ms = to_ms(step.parts.communication),
-      .exposed_communication_ms = to_ms(step.parts.exposed())};
+  report.latency = {.total_ms = to_ms(step.total),
+                    .low_ms = to_ms(step.low),
+                    .high_ms = to_ms(step.high),
+                    .forward_ms = to_ms(step.of(execution::Phase::Forward)),
+                    .backward_ms = to_ms(step.of(execution::Phase::Backward) +
+                                         step.of(execution::Phase::Accumulate)),
+                    .optimizer_ms = to_ms(step.of(execution::Phase::Optimizer)),
+                    .communication_ms = to_ms(step.parts.communication),
+                    .exposed_communication_ms = to_ms(step.parts.exposed())};
   report.bound_total_ms = to_ms(step.bound);
   report.flops = step.flops.base();
-  for (const latency::Resource limiter : hardware::kAllResources) {
+  for (const cost::Resource limiter : hardware::kAllResources) {
     if (step.of(limiter) > Seconds{})
       report.limiter_share.emplace(name_of(limiter), step.of(limiter) / step.total);
   }

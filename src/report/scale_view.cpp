@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kMostBalance = 16;  // the largest factor that is looked at (latency/scaling.h)
+constexpr double kMostBalance = 16;  // the largest factor that is looked at (cost/scaling.h)
 constexpr double kLeastGain = 1.05;  // from twice as much; below this nothing is gained
 
 std::string factors_text(const ScaleVariant& variant) {

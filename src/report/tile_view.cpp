@@ -11,11 +11,11 @@ namespace rooftile::report {
 
 namespace {
 
-AccuracyTable table_of(std::span<const fit::TileAgreement> report) {
+AccuracyTable table_of(std::span<const calibration::TileAgreement> report) {
   AccuracyTable table{.titles = {"group", "rows", "exact %", "nn", "same area %", "nn",
                                  "time shift %", "nn", "error %", "nn", "launched"},
                       .rows = {}};
-  for (const fit::TileAgreement& a : report) {
+  for (const calibration::TileAgreement& a : report) {
     table.rows.push_back({a.group, std::to_string(a.rows), percent(a.ours.exact),
                           percent(a.nearest.exact), percent(a.ours.same_area),
                           percent(a.nearest.same_area), percent(a.ours.shift),
@@ -31,7 +31,7 @@ constexpr const char* kLegend =
     "tile against\ntime with the launched one, by the fitted form; error: against the measured "
     "time, in the last column\nwith the launched tile.\n\n";
 
-nlohmann::ordered_json json_of(const fit::TileChoice& choice) {
+nlohmann::ordered_json json_of(const calibration::TileChoice& choice) {
   return {{"exact", choice.exact},
           {"same_area", choice.same_area},
           {"time_shift", choice.shift},
@@ -40,20 +40,20 @@ nlohmann::ordered_json json_of(const fit::TileChoice& choice) {
 
 }  // namespace
 
-std::string tiles_to_text(std::span<const fit::TileAgreement> report,
+std::string tiles_to_text(std::span<const calibration::TileAgreement> report,
                           const ProvenanceReport& provenance) {
   constexpr int kWidth = 110;
   return kLegend + table_of(report).to_text(kWidth) + "\n" + provenance_to_text(provenance, false);
 }
 
-std::string tiles_to_markdown(std::span<const fit::TileAgreement> report) {
+std::string tiles_to_markdown(std::span<const calibration::TileAgreement> report) {
   return std::string("# Accuracy: tiles\n\n") + kLegend + table_of(report).to_markdown();
 }
 
-std::string tiles_to_json(std::span<const fit::TileAgreement> report,
+std::string tiles_to_json(std::span<const calibration::TileAgreement> report,
                           const ProvenanceReport& provenance) {
   nlohmann::ordered_json json{{"schema", 1}, {"summary", nlohmann::ordered_json::array()}};
-  for (const fit::TileAgreement& a : report) {
+  for (const calibration::TileAgreement& a : report) {
     json["summary"].push_back({{"group", a.group},
                                {"rows", a.rows},
                                {"ours", json_of(a.ours)},

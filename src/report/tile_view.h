@@ -6,16 +6,16 @@
 #include <span>
 #include <string>
 
-#include "fit/tile_report.h"
+#include "calibration/tile_report.h"
 
 namespace rooftile::report {
 
 /// Hit rates and errors in percent, ours beside the nearest neighbour's.
-std::string tiles_to_text(std::span<const fit::TileAgreement> report,
+std::string tiles_to_text(std::span<const calibration::TileAgreement> report,
                           const ProvenanceReport& provenance);
-std::string tiles_to_markdown(std::span<const fit::TileAgreement> report);
+std::string tiles_to_markdown(std::span<const calibration::TileAgreement> report);
 /// Fractions.
-std::string tiles_to_json(std::span<const fit::TileAgreement> report,
+std::string tiles_to_json(std::span<const calibration::TileAgreement> report,
                           const ProvenanceReport& provenance);
 
 }  // namespace rooftile::report

@@ -14,8 +14,8 @@
 #pragma once
 
 #include "core/units.h"
+#include "mapping/tile_plan.h"
 #include "ops/kernel_work.h"
-#include "tile/tile_plan.h"
 #include "traffic/implicit_gemm.h"
 
 namespace rooftile::traffic {

@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "core/integer.h"
-#include "tile/tile_plan.h"
+#include "mapping/tile_plan.h"
 
 namespace rooftile::traffic {
 
@@ -305,7 +305,7 @@ void append_requests(const ImplicitGemm& problem, const GatherView& view, const 
 }
 
 ops::GemmShape gemm_of(const ops::ConvShape& c) {
-  return tile::implicit_gemm(c);
+  return mapping::implicit_gemm(c);
 }
 
 ImplicitGemm make_conv_problem(const ops::ConvShape& conv, DType dtype, const CutOptions& cut) {

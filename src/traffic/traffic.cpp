@@ -18,7 +18,7 @@ Bytes avoidable(const ops::KernelWork& work, const hardware::GpuSpec& gpu) {
   return min(work.bytes() - work.cold * (1.0 - kept), l2);
 }
 
-ReadBytes read_bytes(const ops::KernelWork& work, const tile::TilePlan& plan,
+ReadBytes read_bytes(const ops::KernelWork& work, const mapping::TilePlan& plan,
                      const ClosedMachine& machine) {
   const ClosedCut cut{.tile = {.m = plan.tile_m, .n = plan.tile_n, .k = plan.tile_k},
                       .split_k = plan.split_k};
@@ -44,7 +44,7 @@ Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu) {
           .dram_avoidable = avoidable(work, gpu)};
 }
 
-Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
+Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
               const hardware::GpuSpec& gpu) {
   const ClosedMachine machine{.concurrent = plan.concurrent,
                               .sms = std::max<std::int64_t>(1, gpu.sm.count),

@@ -8,8 +8,8 @@
 
 #include "core/units.h"
 #include "hardware/gpu_spec.h"
+#include "mapping/tile_plan.h"
 #include "ops/kernel_work.h"
-#include "tile/tile_plan.h"
 
 namespace rooftile::traffic {
 
@@ -37,7 +37,7 @@ Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu);
 /// The model of the bytes a real kernel moves: closed forms per class of kernel (closed.h), below a
 /// microsecond. `dram_avoidable` stays that of the compulsory bytes. A lower bound on time takes
 /// compulsory(): a better kernel than the modelled one may move less.
-Traffic model(const ops::KernelWork& work, const tile::TilePlan& plan,
+Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
               const hardware::GpuSpec& gpu);
 
 }  // namespace rooftile::traffic

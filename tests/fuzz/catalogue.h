@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/catalog.h"
-#include "latency/predictor.h"
+#include "cost/predictor.h"
 
 namespace rooftile::fuzz {
 
@@ -34,8 +34,8 @@ inline const Catalog& architectures() {
   return kAll;
 }
 
-inline const latency::Predictor& default_predictor() {
-  static const auto kDefault = latency::make_predictor({}, Catalog::embedded()).value();
+inline const cost::Predictor& default_predictor() {
+  static const auto kDefault = cost::make_predictor({}, Catalog::embedded()).value();
   return *kDefault;
 }
 

@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cost/predictor.h"
 #include "hardware/lint.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
-#include "latency/predictor.h"
 #include "ops/any_op.h"
 
 // A GPU file that loads can be linted, and answers or refuses a kernel.
@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                          {.precision = rooftile::ops::precision_of(rooftile::DType::Fp32)},
                          kernels);
   const rooftile::hardware::Machine machine{.gpu = *gpu, .ceilings = {}};
-  static const auto predictor = rooftile::latency::make_predictor("bound", catalog).value();
-  if (const auto job = rooftile::latency::bind(kernels.front(), machine)) {
+  static const auto predictor = rooftile::cost::make_predictor("bound", catalog).value();
+  if (const auto job = rooftile::cost::bind(kernels.front(), machine)) {
     (void)predictor->estimate(*job, machine);
   }
   return 0;

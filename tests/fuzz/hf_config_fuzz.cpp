@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rooftile::graph;
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     if (graph->parameters < 0) std::abort();
-    for (const LoweredKernel& kernel : lower(*graph, default_lower_options(*graph))) {
+    for (const Launch& kernel : execution::launches(*graph, default_launch_options(*graph))) {
       if (kernel.count < 1 || !(kernel.work.flops.base() >= 0.0)) std::abort();
       if (!(kernel.work.bytes().base() > 0.0)) std::abort();
     }

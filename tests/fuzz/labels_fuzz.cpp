@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/labels.h"
 #include "catalogue.h"
 #include "memory_file.h"
 #include "report/label_view.h"
+#include "study/labels.h"
 #include "temporary_folder.h"
 
 namespace {
@@ -27,11 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const rooftile::testing::TemporaryFolder models;
   static const std::string tiny = models.write("tiny.json", kModel);
   const auto predictors = [](const rooftile::hardware::GpuSpec&) {
-    return rooftile::app::LabelPredictors{.main = &rooftile::fuzz::default_predictor()};
+    return rooftile::study::LabelPredictors{.main = &rooftile::fuzz::default_predictor()};
   };
   const auto evaluation =
-      rooftile::app::evaluate_labels(file.holding(data, size), models.path().string(),
-                                     rooftile::fuzz::small_catalogue(), predictors);
+      rooftile::study::evaluate_labels(file.holding(data, size), models.path().string(),
+                                       rooftile::fuzz::small_catalogue(), predictors);
   if (!rooftile::fuzz::explained(evaluation)) return 0;
   if (nlohmann::json::parse(rooftile::report::labels_to_json(*evaluation)).is_discarded())
     std::abort();

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "aggregate/memory.h"
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         rooftile::graph::import_text(text, "fuzz.json", {.step = step, .batch = 3, .sequence = 7});
     if (!graph) continue;
     // What has been imported can be lowered and weighed.
-    (void)rooftile::graph::lower(*graph, rooftile::graph::default_lower_options(*graph));
+    (void)rooftile::execution::launches(*graph,
+                                        rooftile::execution::default_launch_options(*graph));
     (void)rooftile::aggregate::memory(*graph, {});
     (void)rooftile::aggregate::memory(
         *graph, {.optimizer = {}, .activations = {.compiled = true, .recompute = true}});

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "app/options.h"
-#include "app/scale.h"
-#include "app/traffic.h"
 #include "catalogue.h"
 #include "core/text.h"
 #include "memory_file.h"
+#include "study/options.h"
+#include "study/scale.h"
+#include "study/traffic.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rooftile;
@@ -30,24 +30,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   step.batch = parse_int(word(5)).value_or(1);
   step.dp = parse_int(word(6)).value_or(1);
   step.microbatches = parse_int(word(7)).value_or(1);
-  if (const auto options = app::parse_step_options(step);
+  if (const auto options = study::parse_step_options(step);
       fuzz::explained(options) && options->import.batch < 1)
     std::abort();
 
   // One small layer: the grammar of the options is what is tried.
   const ops::ConvShape layer{.n = 1, .c = 8, .h = 8, .w = 8, .k = 8, .r = 3, .s = 3};
-  app::TrafficRequest traffic;
+  study::TrafficRequest traffic;
   traffic.step.gpu = step.gpu;
   traffic.conv = layer;
   traffic.tile = word(0);
   traffic.order = word(1);
   traffic.traffic_model = word(2);
-  (void)fuzz::explained(app::traffic(traffic, fuzz::small_catalogue(), {}));
-  app::ScaleRequest scale;
+  (void)fuzz::explained(study::traffic(traffic, fuzz::small_catalogue(), {}));
+  study::ScaleRequest scale;
   scale.step.gpu = step.gpu;
   scale.conv = layer;
   scale.set = {word(0), word(1)};
   scale.cost = {word(2)};
-  (void)fuzz::explained(app::scale(scale, fuzz::small_catalogue(), {}));
+  (void)fuzz::explained(study::scale(scale, fuzz::small_catalogue(), {}));
   return 0;
 }

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/predict.h"
 #include "catalogue.h"
 #include "core/csv.h"
 #include "memory_file.h"
 #include "report/views.h"
+#include "study/predict.h"
 
 namespace {
 
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   request.gpu = gpu ? "own" : "v100-pcie-32gb";
   request.batch = 2;
   request.phase = data[0] % 4 < 2 ? "infer" : "train";
-  const auto report = app::predict_with(request, catalog, fuzz::default_predictor());
+  const auto report = study::predict_with(request, catalog, fuzz::default_predictor());
   if (fuzz::explained(report)) check(*report);
   return 0;
 }

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "latency/learned/weights.h"
-#include "latency/neusight/neusight.h"
+#include "cost/learned/weights.h"
+#include "cost/neusight/neusight.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)rooftile::latency::learned::parse_weights(text, "fuzz.json");
-  (void)rooftile::latency::neusight::parse_weights(text, "fuzz.json");
+  (void)rooftile::cost::learned::parse_weights(text, "fuzz.json");
+  (void)rooftile::cost::neusight::parse_weights(text, "fuzz.json");
   return 0;
 }

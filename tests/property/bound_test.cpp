@@ -6,13 +6,13 @@
 #include <cmath>
 #include <random>
 
-#include "app/predict.h"
 #include "core/catalog.h"
+#include "cost/predictor.h"
 #include "graph/import_model.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
-#include "latency/predictor.h"
 #include "ops/any_op.h"
+#include "study/predict.h"
 
 namespace rooftile {
 namespace {
@@ -57,9 +57,9 @@ hardware::Machine machine_of(std::string_view gpu) {
   return hardware::load_machine(Catalog::embedded(), gpu, std::nullopt).value();
 }
 
-latency::Estimate bound_of(const ops::KernelWork& work, const hardware::Machine& machine) {
-  const auto predictor = latency::make_predictor("bound", Catalog::embedded()).value();
-  return predictor->estimate(latency::bind(work, machine).value(), machine);
+cost::Estimate bound_of(const ops::KernelWork& work, const hardware::Machine& machine) {
+  const auto predictor = cost::make_predictor("bound", Catalog::embedded()).value();
+  return predictor->estimate(cost::bind(work, machine).value(), machine);
 }
 
 TEST(BoundProperty, MoreBandwidthOrPeakIsNeverSlower) {
@@ -106,7 +106,7 @@ TEST(BoundProperty, FlopsAndCompulsoryBytesDoNotDependOnTheGpu) {
     const ops::KernelWork work = random.work();
     for (const char* gpu : {"p4", "h100-sxm", "mi300x"}) {
       const hardware::Machine machine = machine_of(gpu);
-      const latency::Estimate estimate = bound_of(work, machine);
+      const cost::Estimate estimate = bound_of(work, machine);
       EXPECT_GE(estimate.traffic.l1, work.bytes());
       EXPECT_GE(estimate.plan.wave_factor(), 1.0);
       EXPECT_GE(estimate.plan.padding, 1.0 - 1e-12);
@@ -124,7 +124,7 @@ TEST_P(EveryModel, TotalsAreTheSumOfTheirParts) {
   request.phase = "train";
   request.optimizer = "adamw";
   request.predictor = "bound";
-  const auto report = app::predict(request, Catalog::embedded());
+  const auto report = study::predict(request, Catalog::embedded());
   ASSERT_TRUE(report) << to_string(report.error());
   double total = 0;
   double flops = 0;
@@ -155,9 +155,9 @@ TEST_P(EveryModel, TwiceTheBatchIsNotFaster) {
   request.model = GetParam();
   request.gpu = "a100-sxm-80gb";
   request.predictor = "bound";
-  const auto one = app::predict(request, Catalog::embedded());
+  const auto one = study::predict(request, Catalog::embedded());
   request.batch = 2;
-  const auto two = app::predict(request, Catalog::embedded());
+  const auto two = study::predict(request, Catalog::embedded());
   ASSERT_TRUE(one && two);
   EXPECT_GE(two->latency.total_ms, one->latency.total_ms);
 }
@@ -186,9 +186,9 @@ TEST(BoundProperty, ASingleLayerCostsAsMuchToPredictAsManyAndScalesExactly) {
   request.gpu = "b200-sxm";
   request.predictor = "bound";
   request.model = "gpt2";
-  const auto small = app::predict(request, Catalog::embedded());
+  const auto small = study::predict(request, Catalog::embedded());
   request.model = "gpt3-175b";
-  const auto large = app::predict(request, Catalog::embedded());
+  const auto large = study::predict(request, Catalog::embedded());
   ASSERT_TRUE(small && large);
   EXPECT_EQ(small->operators.size(), large->operators.size());
 }
@@ -200,7 +200,7 @@ TEST(BoundProperty, EveryGpuOfTheCatalogueAnswers) {
     request.model = "gpt2";
     request.gpu = entry.id;
     request.predictor = "bound";
-    const auto report = app::predict(request, catalog);
+    const auto report = study::predict(request, catalog);
     ASSERT_TRUE(report) << entry.id << ": " << to_string(report.error());
     EXPECT_GT(report->latency.total_ms, 0);
   }

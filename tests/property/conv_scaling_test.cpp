@@ -8,13 +8,13 @@
 #include <array>
 #include <random>
 
+#include "cost/conv_time.h"
+#include "cost/gemm_time.h"
+#include "cost/predictor.h"
 #include "hardware/factors.h"
-#include "latency/conv_time.h"
-#include "latency/gemm_time.h"
-#include "latency/predictor.h"
 #include "ops/any_op.h"
 
-namespace rooftile::latency {
+namespace rooftile::cost {
 namespace {
 
 using hardware::Factors;
@@ -161,4 +161,4 @@ TEST(ConvScaling, MoreOfTheLimiterHelps) {
 }
 
 }  // namespace
-}  // namespace rooftile::latency
+}  // namespace rooftile::cost

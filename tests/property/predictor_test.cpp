@@ -11,12 +11,12 @@
 #include <random>
 
 #include "core/catalog.h"
+#include "cost/predictor.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
-#include "latency/predictor.h"
 #include "ops/any_op.h"
 
-namespace rooftile::latency {
+namespace rooftile::cost {
 namespace {
 
 /// Random kernels of every class, sizes log-uniform; the seed is fixed.
@@ -213,4 +213,4 @@ INSTANTIATE_TEST_SUITE_P(Gpus, Monotone,
                          });
 
 }  // namespace
-}  // namespace rooftile::latency
+}  // namespace rooftile::cost

@@ -6,10 +6,10 @@
 #include <array>
 #include <random>
 
-#include "app/predict.h"
-#include "app/replay.h"
 #include "graph/import_model.h"
 #include "report/views.h"
+#include "study/predict.h"
+#include "study/replay.h"
 
 namespace rooftile {
 namespace {
@@ -61,13 +61,13 @@ TEST(ReplayProperty, EveryPredictionComesOutAgain) {
   int predicted = 0;
   for (int i = 0; predicted < 60 && i < 1000; ++i) {
     const Request request = requests.next();
-    const auto report = app::predict(request, catalog);
+    const auto report = study::predict(request, catalog);
     if (!report) continue;  // refused
     ++predicted;
     const std::string text = report::to_json(*report);
-    const auto recorded = app::parse_report(text, "report.json");
+    const auto recorded = study::parse_report(text, "report.json");
     ASSERT_TRUE(recorded) << to_string(recorded.error());
-    const auto again = app::replay(*recorded, catalog);
+    const auto again = study::replay(*recorded, catalog);
     ASSERT_TRUE(again) << to_string(again.error()) << text.substr(0, 600);
     EXPECT_TRUE(again->reproduced()) << again->differences.front().pointer << text.substr(0, 600);
     EXPECT_TRUE(again->changes.empty()) << again->changes.front();

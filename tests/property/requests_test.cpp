@@ -17,15 +17,15 @@
 #include <regex>
 #include <sstream>
 
-#include "app/predict.h"
 #include "core/catalog.h"
 #include "core/csv.h"
 #include "core/text.h"
+#include "cost/predictor.h"
 #include "graph/import_model.h"
 #include "hardware/load.h"
 #include "hardware/system.h"
-#include "latency/predictor.h"
 #include "report/views.h"
+#include "study/predict.h"
 
 namespace rooftile {
 namespace {
@@ -92,12 +92,12 @@ class RandomRequests {
 
 /// Predictors are made once.
 Result<Report> answer(const Request& request) {
-  static std::map<std::string, std::unique_ptr<latency::Predictor>> predictors;
+  static std::map<std::string, std::unique_ptr<cost::Predictor>> predictors;
   auto& predictor = predictors[request.predictor];
   if (!predictor) {
-    ROOFTILE_TRY(predictor, latency::make_predictor(request.predictor, catalog()));
+    ROOFTILE_TRY(predictor, cost::make_predictor(request.predictor, catalog()));
   }
-  return app::predict_with(request, catalog(), *predictor);
+  return study::predict_with(request, catalog(), *predictor);
 }
 
 std::string words(const Request& r) {

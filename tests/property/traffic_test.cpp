@@ -6,11 +6,11 @@
 
 #include <cmath>
 
-#include "app/traffic.h"
+#include "cost/time_machine.h"
 #include "hardware/load.h"
-#include "latency/time_machine.h"
+#include "study/traffic.h"
 
-namespace rooftile::app {
+namespace rooftile::study {
 namespace {
 
 class EveryCnn : public testing::TestWithParam<const char*> {};
@@ -27,7 +27,7 @@ TEST_P(EveryCnn, HasTrafficAndLimiterOnEveryGpu) {
     request.step.phase = "train";
     request.traffic_model = "closed";
     const auto report = traffic(request, catalog, {});
-    if (!latency::check_time_fields(gpu)) {
+    if (!cost::check_time_fields(gpu)) {
       ASSERT_FALSE(report) << gpu.id;
       EXPECT_EQ(report.error().code, ErrorCode::Unsupported) << gpu.id;
       EXPECT_NE(report.error().where.find(":/"), std::string::npos) << report.error().where;
@@ -52,4 +52,4 @@ INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryCnn,
                                          "resnet152", "inception-v3", "mobilenet-v2"));
 
 }  // namespace
-}  // namespace rooftile::app
+}  // namespace rooftile::study

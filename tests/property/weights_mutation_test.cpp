@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "core/catalog.h"
+#include "cost/learned/learned.h"
+#include "cost/neusight/neusight.h"
 #include "hardware/load.h"
-#include "latency/learned/learned.h"
-#include "latency/neusight/neusight.h"
 #include "ops/any_op.h"
 
-namespace rooftile::latency {
+namespace rooftile::cost {
 namespace {
 
 struct Piece {
@@ -247,4 +247,4 @@ TEST(DamagedWeights, OfTheNeuSightBaselineAreRefusedOrHarmless) {
 }
 
 }  // namespace
-}  // namespace rooftile::latency
+}  // namespace rooftile::cost

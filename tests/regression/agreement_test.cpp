@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/predict.h"
-#include "app/scale.h"
-#include "app/traffic.h"
 #include "regression/table.h"
 #include "regression/words.h"
+#include "study/predict.h"
+#include "study/scale.h"
+#include "study/traffic.h"
 
 namespace rooftile {
 namespace {
@@ -38,16 +38,16 @@ struct Gaps {
   double scale = 0, traffic = 0, scale_limiters = 0;
 };
 
-Result<Gaps> gaps_of(const std::string& arguments, const latency::Predictor& predictor) {
+Result<Gaps> gaps_of(const std::string& arguments, const cost::Predictor& predictor) {
   static const Catalog kCatalog = Catalog::embedded();
   ROOFTILE_TRY(const Request request, testing::request_of(arguments));
-  ROOFTILE_TRY(const Report report, app::predict_with(request, kCatalog, predictor));
-  app::ScaleRequest scale_request;
+  ROOFTILE_TRY(const Report report, study::predict_with(request, kCatalog, predictor));
+  study::ScaleRequest scale_request;
   scale_request.step = request;
-  ROOFTILE_TRY(const auto scaled, app::scale(scale_request, kCatalog, {}));
-  app::TrafficRequest traffic_request;
+  ROOFTILE_TRY(const auto scaled, study::scale(scale_request, kCatalog, {}));
+  study::TrafficRequest traffic_request;
   traffic_request.step = request;
-  ROOFTILE_TRY(const auto traffic, app::traffic(traffic_request, kCatalog, {}));
+  ROOFTILE_TRY(const auto traffic, study::traffic(traffic_request, kCatalog, {}));
   double traffic_ms = traffic.host_ms;
   for (const report::LayerTraffic& layer : traffic.layers) {
     traffic_ms += layer.latency_ms * static_cast<double>(layer.count);
@@ -61,7 +61,7 @@ Result<Gaps> gaps_of(const std::string& arguments, const latency::Predictor& pre
 TEST(Agreement, GapsBetweenCommandsOnlyShrink) {
   auto table = testing::read_table(kGaps);
   ASSERT_TRUE(table) << to_string(table.error());
-  const auto predictor = latency::make_predictor("", Catalog::embedded());
+  const auto predictor = cost::make_predictor("", Catalog::embedded());
   ASSERT_TRUE(predictor) << to_string(predictor.error());
   EXPECT_GE(table->rows.size(), 12U);
   for (auto& row : table->rows) {

@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
-#include "app/predict.h"
 #include "hardware/load.h"
 #include "regression/table.h"
 #include "regression/words.h"
+#include "study/predict.h"
 
 namespace rooftile {
 namespace {
@@ -42,11 +42,11 @@ std::string shares_text(const std::map<std::string, double>& shares) {
 }
 
 Result<std::vector<std::string>> step_values(const std::string& arguments,
-                                             const latency::Predictor& predictor) {
+                                             const cost::Predictor& predictor) {
   ROOFTILE_TRY(const Request request, testing::request_of(arguments));
   ROOFTILE_TRY(const Report report, request.predictor.empty()
-                                        ? app::predict_with(request, catalog(), predictor)
-                                        : app::predict(request, catalog()));
+                                        ? study::predict_with(request, catalog(), predictor)
+                                        : study::predict(request, catalog()));
   std::int64_t launches = 0, extrapolated = 0;
   TrafficBytes bytes;
   for (const OperatorReport& op : report.operators) {
@@ -74,7 +74,7 @@ Result<std::vector<std::string>> step_values(const std::string& arguments,
 /// Several kernels of one operator: numbers are added, words joined.
 Result<std::vector<std::string>> kernel_values(const std::string& arguments) {
   ROOFTILE_TRY(const testing::KernelCase given, testing::kernel_of(arguments));
-  ROOFTILE_TRY(const auto kernels, app::kernel(given.op, given.request, catalog()));
+  ROOFTILE_TRY(const auto kernels, study::kernel(given.op, given.request, catalog()));
   std::array<double, 10> sums{};
   std::array<std::string, 5> words;
   for (const report::KernelReport& kernel : kernels.kernels) {
@@ -116,7 +116,7 @@ std::string architectures_without(const std::vector<std::string>& cases) {
 }
 
 TEST(Predictions, OfSteps) {
-  const auto predictor = latency::make_predictor("", catalog());
+  const auto predictor = cost::make_predictor("", catalog());
   ASSERT_TRUE(predictor) << to_string(predictor.error());
   testing::compare_table(kSteps, 2, [&](const std::vector<std::string>& row) {
     return step_values(row[1], **predictor);

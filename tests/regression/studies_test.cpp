@@ -2,10 +2,10 @@
 //
 // What `traffic` and `scale` say, against committed tables: bytes of every model of traffic, every
 // algorithm of a layer, and what each resource of a machine is worth.
-#include "app/scale.h"
-#include "app/traffic.h"
 #include "regression/table.h"
 #include "regression/words.h"
+#include "study/scale.h"
+#include "study/traffic.h"
 
 namespace rooftile {
 namespace {
@@ -21,7 +21,7 @@ const Catalog& catalog() {
 Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   testing::Words words(arguments);
   const testing::LayerCase layer_case = testing::layer_of(words);
-  app::TrafficRequest request;
+  study::TrafficRequest request;
   request.step = layer_case.step;
   request.conv = layer_case.conv;
   words.take("--traffic-model", request.traffic_model);
@@ -30,7 +30,7 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   words.take("--tile", request.tile);
   words.take("--simulate", request.simulate);
   ROOFTILE_CHECK(words.check());
-  ROOFTILE_TRY(const auto report, app::traffic(request, catalog(), {}));
+  ROOFTILE_TRY(const auto report, study::traffic(request, catalog(), {}));
   std::array<double, 16> sums{};
   std::string limiters, tiles, algorithms;
   for (const report::LayerTraffic& layer : report.layers) {
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
 Result<std::vector<std::string>> scale_values(const std::string& arguments) {
   testing::Words words(arguments);
   const testing::LayerCase layer_case = testing::layer_of(words);
-  app::ScaleRequest request;
+  study::ScaleRequest request;
   request.step = layer_case.step;
   request.conv = layer_case.conv;
   std::string set;
@@ -83,7 +83,7 @@ Result<std::vector<std::string>> scale_values(const std::string& arguments) {
   }
   words.take("--optimize", request.optimize);
   ROOFTILE_CHECK(words.check());
-  ROOFTILE_TRY(const auto report, app::scale(request, catalog(), {}));
+  ROOFTILE_TRY(const auto report, study::scale(request, catalog(), {}));
   const report::ScaleStep& step = report.steps.front();
   const report::ScaleVariant* variant = &step.base;
   if (!step.variants.empty()) variant = &step.variants.front();

@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "app/kernel.h"
 #include "core/text.h"
 #include "ops/any_op.h"
 #include "rooftile/request.h"
+#include "study/kernel.h"
 
 namespace rooftile::testing {
 
@@ -151,7 +151,7 @@ inline LayerCase layer_of(Words& words) {
 
 struct KernelCase {
   ops::AnyOp op;
-  app::KernelRequest request;
+  study::KernelRequest request;
 };
 
 inline Result<ops::AnyOp> operator_of(Words& words) {

@@ -54,9 +54,9 @@ class InstructionSets(unittest.TestCase):
         for line in ('return gpu.isa == "6.0";', 'if (isa.starts_with("gfx94")) {',
                      'return gpu.isa.find("10.") != npos;'):
             self.assertIn('asks for an instruction set by name',
-                          problems('src/latency/x.cpp', LICENCE + line + '\n'))
+                          problems('src/cost/x.cpp', LICENCE + line + '\n'))
         for name, line in (('src/hardware/architecture.cpp', 'if (isa.starts_with("gfx")) {'),
-                           ('src/fit/x.cpp', 'if (family != gpu.isa) {'),
+                           ('src/calibration/x.cpp', 'if (family != gpu.isa) {'),
                            ('tests/unit/x.cpp', 'EXPECT_TRUE(gpu.isa == "9.0");')):
             self.assertEqual(problems(name, LICENCE + line + '\n'), '')
 

@@ -5,12 +5,12 @@
 
 #include <map>
 
-#include "app/validate_traffic.h"
 #include "core/text.h"
 #include "shared_data.h"
 #include "source_folder.h"
+#include "study/validate_traffic.h"
 
-namespace rooftile::app {
+namespace rooftile::study {
 namespace {
 
 /// Percent in the cell of a row and column: "13.4 % (0.93)" -> 13.4.
@@ -66,4 +66,4 @@ TEST(ConvTime, UnknownLayoutIsAnError) {
 }
 
 }  // namespace
-}  // namespace rooftile::app
+}  // namespace rooftile::study

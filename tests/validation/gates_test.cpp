@@ -9,12 +9,12 @@
 #include <map>
 
 #include "aggregate/communication.h"
-#include "app/labels.h"
-#include "app/validate_traffic.h"
-#include "fit/evaluate.h"
+#include "calibration/evaluate.h"
 #include "hardware/load.h"
 #include "regression/table.h"
 #include "shared_data.h"
+#include "study/labels.h"
+#include "study/validate_traffic.h"
 
 namespace rooftile {
 namespace {
@@ -29,8 +29,8 @@ const Catalog& catalog() {
   return kCatalog;
 }
 
-std::unique_ptr<latency::Predictor> default_predictor() {
-  auto predictor = latency::make_predictor("", catalog());
+std::unique_ptr<cost::Predictor> default_predictor() {
+  auto predictor = cost::make_predictor("", catalog());
   EXPECT_TRUE(predictor) << to_string(predictor.error());
   return *std::move(predictor);
 }
@@ -66,10 +66,10 @@ TEST(Gates, WholeSteps) {
   const std::string file = "neusight/labels.csv";
   if (!testing::has_shared_data(file)) GTEST_SKIP() << "no measured steps: " << file;
   const auto predictor = default_predictor();
-  const auto evaluation = app::evaluate_labels(
+  const auto evaluation = study::evaluate_labels(
       (testing::shared_data() / file).string(),
       (testing::shared_data() / "neusight/models").string(), catalog(),
-      [&](const hardware::GpuSpec&) { return app::LabelPredictors{.main = predictor.get()}; });
+      [&](const hardware::GpuSpec&) { return study::LabelPredictors{.main = predictor.get()}; });
   ASSERT_TRUE(evaluation) << to_string(evaluation.error());
   Levels levels;
   for (const report::LabelSummary& s : evaluation->summary) {
@@ -84,17 +84,17 @@ Levels kernel_levels(const std::string& prefix, std::size_t every) {
   for (const char* gpu : {"a100_sxm", "h100_sxm", "h200_sxm", "l40s"}) {
     files.push_back((testing::shared_data() / (prefix + gpu + ".csv")).string());
   }
-  auto dataset = fit::read_datasets(files, catalog());
+  auto dataset = calibration::read_datasets(files, catalog());
   EXPECT_TRUE(dataset) << to_string(dataset.error());
   if (!dataset) return {};
-  std::vector<fit::Sample> kept;
+  std::vector<calibration::Sample> kept;
   for (std::size_t i = 0; i < dataset->samples.size(); i += every) {
     kept.push_back(dataset->samples[i]);
   }
   dataset->samples = std::move(kept);
   const auto predictor = default_predictor();
   Levels levels;
-  for (const fit::Summary& s : fit::evaluate(*dataset, *predictor, {}).summary) {
+  for (const calibration::Summary& s : calibration::evaluate(*dataset, *predictor, {}).summary) {
     levels[s.group] = s.mean_error * 100;
   }
   return levels;
@@ -166,7 +166,7 @@ TEST(Gates, Collectives) {
 /// Every cell of a validation table that is a percentage: "13.4 % (0.93)".
 Levels cells_of(const std::string& file) {
   const auto table =
-      app::validate_traffic({.file = (testing::shared_data() / file).string()}, catalog(), {});
+      study::validate_traffic({.file = (testing::shared_data() / file).string()}, catalog(), {});
   EXPECT_TRUE(table) << to_string(table.error());
   Levels levels;
   if (!table) return levels;

@@ -7,12 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "calibration/evaluate.h"
 #include "core/file.h"
-#include "fit/evaluate.h"
 #include "shared_data.h"
 #include "source_folder.h"
 
-namespace rooftile::fit {
+namespace rooftile::calibration {
 namespace {
 
 std::map<std::string, double> committed() {
@@ -57,4 +57,4 @@ TEST(Kernels, LeftOutErrorsDoNotWorsen) {
 }
 
 }  // namespace
-}  // namespace rooftile::fit
+}  // namespace rooftile::calibration

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "fit/plausible.h"
+#include "calibration/plausible.h"
 #include "shared_data.h"
 
-namespace rooftile::fit {
+namespace rooftile::calibration {
 namespace {
 
 std::vector<std::string> kernel_files() {
@@ -42,4 +42,4 @@ TEST(Times, PublicMeasurementsLieAboveTheirBounds) {
 }
 
 }  // namespace
-}  // namespace rooftile::fit
+}  // namespace rooftile::calibration

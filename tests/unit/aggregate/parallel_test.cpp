@@ -8,7 +8,7 @@
 namespace rooftile::aggregate {
 namespace {
 
-using graph::Phase;
+using execution::Phase;
 
 OperatorEstimate op_of(Phase phase, double ms, std::int64_t count) {
   OperatorEstimate op;
@@ -17,7 +17,7 @@ OperatorEstimate op_of(Phase phase, double ms, std::int64_t count) {
   op.kernel.count = count;
   op.estimate.time = op.estimate.low = op.estimate.high = Seconds::from_base(ms * 1e-3);
   op.estimate.bound = op.estimate.time * 0.5;
-  op.estimate.provenance = latency::Provenance::Learned;
+  op.estimate.provenance = cost::Provenance::Learned;
   return op;
 }
 
@@ -189,7 +189,7 @@ TEST(Parallel, SumsBetweenKernelsAreNotHidden) {
 TEST(Parallel, ABoundCountsTheLinksWithTheirBound) {
   StageEstimate stage = stage_of(1, 100);
   for (OperatorEstimate& op : stage.step.operators) {
-    op.estimate.provenance = latency::Provenance::Bound;
+    op.estimate.provenance = cost::Provenance::Bound;
     op.estimate.bound = op.estimate.time;
   }
   stage.step = step_time(std::move(stage.step.operators));

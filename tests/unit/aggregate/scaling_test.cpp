@@ -11,8 +11,8 @@ namespace {
 using hardware::Factors;
 using hardware::MachineKey;
 
-const latency::Predictor& predictor() {
-  static const auto kDefault = latency::make_predictor({}, Catalog::embedded()).value();
+const cost::Predictor& predictor() {
+  static const auto kDefault = cost::make_predictor({}, Catalog::embedded()).value();
   return *kDefault;
 }
 
@@ -21,7 +21,7 @@ hardware::Machine v100() {
 }
 
 ScalingStudy make_study(const std::vector<ops::AnyOp>& operators) {
-  std::vector<graph::LoweredKernel> kernels;
+  std::vector<execution::Launch> kernels;
   for (const ops::AnyOp& op : operators) {
     ops::KernelList works;
     ops::forward(op, {.precision = ops::precision_of(DType::Fp32)}, works);
@@ -42,8 +42,8 @@ TEST(Scaling, BaseIsTheStep) {
   const ScalingStudy study = make_study({compute_bound(), memory_bound(), compute_bound()});
   EXPECT_EQ(study.kernels().size(), 2U) << "equal kernels are merged";
   std::vector<OperatorEstimate> operators;
-  for (const graph::LoweredKernel& kernel : study.kernels()) {
-    const auto job = latency::bind(kernel.work, v100()).value();
+  for (const execution::Launch& kernel : study.kernels()) {
+    const auto job = cost::bind(kernel.work, v100()).value();
     operators.push_back({kernel, in_step(predictor().estimate(job, v100()), kernel)});
   }
   const StepEstimate step = step_time(operators);

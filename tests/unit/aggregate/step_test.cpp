@@ -10,45 +10,44 @@
 namespace rooftile::aggregate {
 namespace {
 
-OperatorEstimate op_of(double us, std::int64_t count, latency::Provenance provenance,
-                       double factor) {
+OperatorEstimate op_of(double us, std::int64_t count, cost::Provenance provenance, double factor) {
   OperatorEstimate op;
   op.kernel.count = count;
   op.kernel.memory_factor = factor;
   op.estimate.time = op.estimate.bound = Seconds::from_base(us * 1e-6);
   op.estimate.low = op.estimate.time * 0.8;
   op.estimate.high = op.estimate.time * 1.2;
-  op.estimate.breakdown.of(latency::Resource::Dram) = op.estimate.time;
+  op.estimate.breakdown.of(cost::Resource::Dram) = op.estimate.time;
   op.estimate.provenance = provenance;
   op.estimate = in_step(op.estimate, op.kernel);
   return op;
 }
 
 TEST(Step, ABoundHasNeitherGapsNorExcessBytes) {
-  const StepEstimate step = step_time({op_of(100, 3, latency::Provenance::Bound, 2.0)});
+  const StepEstimate step = step_time({op_of(100, 3, cost::Provenance::Bound, 2.0)});
   EXPECT_NEAR(to_us(step.total), 300.0, 1e-9);
   EXPECT_EQ(step.low, step.high);
 }
 
 TEST(Step, APredictionAddsExcessBytesAndGaps) {
   // (100 us x 1.5 + 3 us) x 2 launches
-  const StepEstimate step = step_time({op_of(100, 2, latency::Provenance::Learned, 1.5)});
+  const StepEstimate step = step_time({op_of(100, 2, cost::Provenance::Learned, 1.5)});
   EXPECT_NEAR(to_us(step.total), 306.0, 1e-9);
   EXPECT_NEAR(to_us(step.bound), 200.0, 1e-9);
-  EXPECT_NEAR(to_us(step.of(latency::Resource::Dram)), 306.0, 1e-9);
+  EXPECT_NEAR(to_us(step.of(cost::Resource::Dram)), 306.0, 1e-9);
 }
 
 TEST(Step, BytesAreThoseThatTheKernelMoves) {
   // Otherwise half of the time with all of the bytes would be twice the bandwidth.
-  latency::Estimate alone;
+  cost::Estimate alone;
   alone.time = alone.low = alone.high = Seconds::from_base(1e-3);
-  alone.provenance = latency::Provenance::Learned;
+  alone.provenance = cost::Provenance::Learned;
   alone.traffic.l1 = alone.traffic.l2 = Bytes::from_base(300);
   alone.traffic.dram_read = Bytes::from_base(200),
   alone.traffic.dram_written = Bytes::from_base(100);
-  graph::LoweredKernel kernel;
+  execution::Launch kernel;
   kernel.memory_factor = 0.5;
-  const latency::Estimate half = in_step(alone, kernel);
+  const cost::Estimate half = in_step(alone, kernel);
   EXPECT_EQ(half.traffic.l1, Bytes::from_base(150));
   EXPECT_EQ(half.traffic.l2, Bytes::from_base(150));
   EXPECT_EQ(half.traffic.dram(), Bytes::from_base(150));
@@ -60,35 +59,35 @@ TEST(Step, BytesAreThoseThatTheKernelMoves) {
 }
 
 TEST(Step, KernelsThatAreNotLaunchedTakeNoTime) {
-  const StepEstimate step = step_time({op_of(100, 2, latency::Provenance::Learned, 0.0)});
+  const StepEstimate step = step_time({op_of(100, 2, cost::Provenance::Learned, 0.0)});
   EXPECT_EQ(step.total, Seconds{});
   EXPECT_EQ(step.bound, Seconds{});
 }
 
 TEST(Step, ManyShortKernelsTakeTheTimeOfTheHost) {
   // 1000 kernels of 1 us: GPU 1000 x (1 + 3) us, host 1000 x 7 us.
-  const StepEstimate step = step_time({op_of(1, 1000, latency::Provenance::Learned, 1.0)});
+  const StepEstimate step = step_time({op_of(1, 1000, cost::Provenance::Learned, 1.0)});
   EXPECT_NEAR(to_us(step.total), 7000.0, 1e-6);
   EXPECT_NEAR(to_us(step.parts.host), 3000.0, 1e-6);
-  EXPECT_NEAR(to_us(step.of(graph::Phase::Forward)), 7000.0, 1e-6);
+  EXPECT_NEAR(to_us(step.of(execution::Phase::Forward)), 7000.0, 1e-6);
 }
 
 TEST(Step, LaunchesOfOneOperatorAreWrongTogether) {
-  const StepEstimate step = step_time({op_of(100, 100, latency::Provenance::Learned, 1.0)});
+  const StepEstimate step = step_time({op_of(100, 100, cost::Provenance::Learned, 1.0)});
   // 1.2 x 100 us + 3 us, a hundred times: no square root of the number of launches.
   EXPECT_NEAR(to_us(step.high), 12300.0, 1e-6);
 }
 
 TEST(Step, OperatorsArePartlyWrongTogether) {
   // Two operators of +-2000 us: sqrt(rho 4000^2 + (1 - rho) 2 x 2000^2) above the sum.
-  const StepEstimate step = step_time({op_of(100, 100, latency::Provenance::Learned, 1.0),
-                                       op_of(100, 100, latency::Provenance::Learned, 1.0)});
+  const StepEstimate step = step_time({op_of(100, 100, cost::Provenance::Learned, 1.0),
+                                       op_of(100, 100, cost::Provenance::Learned, 1.0)});
   const double rho = kErrorCorrelation;
   EXPECT_NEAR(to_us(step.high - step.total), 1000 * std::sqrt(rho * 16 + (1 - rho) * 8), 1e-6);
 }
 
 TEST(Step, IntervalsDoNotVanishWithManyOperators) {
-  std::vector<OperatorEstimate> many(10000, op_of(100, 1, latency::Provenance::Learned, 1.0));
+  std::vector<OperatorEstimate> many(10000, op_of(100, 1, cost::Provenance::Learned, 1.0));
   const StepEstimate step = step_time(std::move(many));
   // sqrt(rho) of +-20 us each remains.
   EXPECT_GT(to_us(step.high - step.total), 10000 * 20 * std::sqrt(kErrorCorrelation));

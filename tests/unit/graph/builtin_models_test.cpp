@@ -6,8 +6,8 @@
 
 #include <set>
 
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 namespace rooftile::graph {
 namespace {
@@ -126,9 +126,9 @@ TEST(BuiltinModels, LowerInEveryStep) {
           EXPECT_TRUE(step == Step::Prefill || step == Step::Decode);
           continue;
         }
-        const auto kernels = lower(*graph, default_lower_options(*graph));
+        const auto kernels = execution::launches(*graph, default_launch_options(*graph));
         EXPECT_GT(kernels.size(), 10U);
-        for (const LoweredKernel& kernel : kernels) {
+        for (const Launch& kernel : kernels) {
           EXPECT_GT(kernel.work.bytes().base(), 0.0) << model.name << " " << kernel.name;
           EXPECT_GE(kernel.work.flops.base(), 0.0) << model.name << " " << kernel.name;
           EXPECT_GE(kernel.count, 1);

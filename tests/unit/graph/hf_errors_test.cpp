@@ -5,8 +5,8 @@
 
 #include <limits>
 
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 namespace rooftile::graph {
 namespace {
@@ -168,7 +168,7 @@ TEST(HfErrors, LayersRepeatByCount) {
   const auto flat =
       import_text(gpt2(R"("n_embd": 8, "n_head": 1, "n_layer": 1, "vocab_size": 9)"), "c.json", {});
   ASSERT_TRUE(deep.has_value() && flat.has_value());
-  EXPECT_EQ(lower(*deep, {}).size(), lower(*flat, {}).size());
+  EXPECT_EQ(execution::launches(*deep, {}).size(), execution::launches(*flat, {}).size());
   EXPECT_EQ(deep->blocks[1].repeat, 1'000'000);
 }
 

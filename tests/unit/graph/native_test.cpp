@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 namespace rooftile::graph {
 namespace {
@@ -59,7 +59,8 @@ TEST(NativeGraph, TransposedConvolution) {
   EXPECT_EQ(last<ops::Conv2d>(graph).output(), (Shape{2, 32, 14, 14}));
   EXPECT_EQ(graph.parameters, 64 * 32 * 9 + 32);
   // 2 * 2 * 64 * 7 * 7 * 32 * 9 FLOP: each input element meets every filter element.
-  EXPECT_DOUBLE_EQ(lower(graph, {}).front().work.flops.base(), 2.0 * 2 * 64 * 49 * 32 * 9);
+  EXPECT_DOUBLE_EQ(execution::launches(graph, {}).front().work.flops.base(),
+                   2.0 * 2 * 64 * 49 * 32 * 9);
 }
 
 TEST(NativeGraph, PoolingStridesByItsWindow) {
@@ -189,9 +190,9 @@ TEST(NativeGraph, DropoutAndLossBelongToTraining) {
   const std::string text = one_block("[4, 10]", R"({"name": "fc", "op": "linear", "out": 5},
                                                    {"name": "drop", "op": "dropout"},
                                                    {"name": "loss", "op": "cross_entropy"})");
-  EXPECT_EQ(lower(import(text), {}).size(), 1U);
-  EXPECT_EQ(lower(import(text, {.step = Step::Train}), {}).size(), 3U);
-  EXPECT_EQ(lower(import(text, {.step = Step::Train, .loss = false}), {}).size(), 2U);
+  EXPECT_EQ(execution::launches(import(text), {}).size(), 1U);
+  EXPECT_EQ(execution::launches(import(text, {.step = Step::Train}), {}).size(), 3U);
+  EXPECT_EQ(execution::launches(import(text, {.step = Step::Train, .loss = false}), {}).size(), 2U);
 }
 
 // What is upstream of the first parameter needs no backward, the first layer no data gradient.
@@ -217,7 +218,7 @@ TEST(NativeGraph, BlocksRepeatByCount) {
              {"name": "both", "op": "concat", "inputs": ["input", "inputs.x", "layer.fc"]}]}]})";
   const Graph graph = import(text);
   EXPECT_EQ(graph.parameters, 1000 * 72);
-  EXPECT_EQ(lower(graph, {}).size(), 3U);
+  EXPECT_EQ(execution::launches(graph, {}).size(), 3U);
   EXPECT_EQ(last<ops::Move>(graph).output(), (Shape{1, 24}));
 }
 

@@ -15,8 +15,8 @@
 
 #include "core/csv.h"
 #include "core/file.h"
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 #include "shared_data.h"
 
 namespace rooftile::graph {
@@ -298,7 +298,7 @@ Counts ours(const Graph& graph) {
                                                "encoder_embedding/embed_tokens",
                                                "decoder_embedding/embed_tokens"};
   Counts counts;
-  for (const LoweredKernel& kernel : lower(graph, default_lower_options(graph))) {
+  for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
     if (kOnlyOurs.contains(kernel.name)) continue;
     std::string key(name_of(kernel.phase));
     const ops::KernelWork& work = kernel.work;

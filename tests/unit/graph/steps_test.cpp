@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "execution/launches.h"
 #include "graph/import_model.h"
-#include "graph/lower.h"
 
 namespace rooftile::graph {
 namespace {
@@ -18,9 +18,8 @@ Graph import(const char* model, const ImportOptions& options) {
   return graph.has_value() ? *std::move(graph) : Graph{};
 }
 
-const LoweredKernel* find(const std::vector<LoweredKernel>& kernels, std::string_view name,
-                          Phase phase) {
-  const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const LoweredKernel& k) {
+const Launch* find(const std::vector<Launch>& kernels, std::string_view name, Phase phase) {
+  const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Launch& k) {
     return k.name == name && k.phase == phase;
   });
   return found == kernels.end() ? nullptr : &*found;
@@ -35,15 +34,15 @@ TEST(Steps, DecodeSeesTheCacheAndOneToken) {
   options.dtype = DType::Bf16;
   options.attention = AttentionKind::Flash;
   const Graph graph = import("llama3-8b", options);
-  const auto kernels = lower(graph, default_lower_options(graph));
-  const LoweredKernel* attention = find(kernels, "layer/self_attn.attention", Phase::Forward);
+  const auto kernels = execution::launches(graph, default_launch_options(graph));
+  const Launch* attention = find(kernels, "layer/self_attn.attention", Phase::Forward);
   ASSERT_NE(attention, nullptr);
   EXPECT_EQ(attention->count, 32);
   const auto& shape = std::get<ops::AttentionShape>(attention->work.shape);
   EXPECT_EQ(shape.queries, 1);
   EXPECT_EQ(shape.keys, 1001);
   EXPECT_EQ(shape.kv_heads, 8);
-  const LoweredKernel* head = find(kernels, "head/lm_head", Phase::Forward);
+  const Launch* head = find(kernels, "head/lm_head", Phase::Forward);
   ASSERT_NE(head, nullptr);
   EXPECT_EQ(std::get<ops::GemmShape>(head->work.shape).m, 8);
   ASSERT_TRUE(graph.kv_cache.has_value());
@@ -61,10 +60,10 @@ TEST(Steps, EagerDecodeReadsTheCacheOnce) {
   options.dtype = DType::Bf16;
   options.attention = AttentionKind::Eager;
   const Graph graph = import("llama3-8b", options);
-  LowerOptions lower_options = default_lower_options(graph);
+  LaunchOptions lower_options = default_launch_options(graph);
   lower_options.execution = Execution::Eager;
   Bytes cold;
-  for (const LoweredKernel& kernel : lower(graph, lower_options)) {
+  for (const Launch& kernel : execution::launches(graph, lower_options)) {
     if (kernel.work.op == "bmm") cold += kernel.work.cold;
     EXPECT_FALSE(kernel.work.op == "contiguous" && kernel.work.bytes().base() > 1e6) << kernel.name;
   }
@@ -83,7 +82,7 @@ TEST(Steps, PrefillNeedsTheLastLogitsOnly) {
   options.batch = 2;
   options.sequence = 512;
   const Graph graph = import("llama3-8b", options);
-  const auto kernels = lower(graph, {});
+  const auto kernels = execution::launches(graph, {});
   EXPECT_EQ(std::get<ops::GemmShape>(find(kernels, "head/lm_head", Phase::Forward)->work.shape).m,
             2);
   EXPECT_EQ(
@@ -98,7 +97,7 @@ TEST(Steps, SlidingWindowBoundsTheCache) {
   options.context = 20'000;
   const Graph graph = import("mistral-7b", options);
   EXPECT_EQ(graph.kv_cache->tokens, 4096);
-  const auto kernels = lower(graph, {});  // eager: the products see the window too
+  const auto kernels = execution::launches(graph, {});  // eager: the products see the window too
   EXPECT_EQ(
       std::get<ops::GemmShape>(find(kernels, "layer/self_attn.scores", Phase::Forward)->work.shape)
           .n,
@@ -111,7 +110,7 @@ TEST(Steps, MixtralDecodeTouchesTwoExperts) {
   options.step = Step::Decode;
   options.context = 100;
   const Graph graph = import("mixtral-8x7b", options);
-  const auto kernels = lower(graph, {});
+  const auto kernels = execution::launches(graph, {});
   const auto& shape =
       std::get<ops::GemmShape>(find(kernels, "layer/moe.w1", Phase::Forward)->work.shape);
   EXPECT_EQ(shape, (ops::GemmShape{.batch = 2, .m = 1, .n = 14336, .k = 4096}));
@@ -129,9 +128,9 @@ TEST(Steps, InferenceHasNoDropoutAndNoLoss) {
 
 TEST(Lower, PhasesComeInOrderAndBackwardIsReversed) {
   const Graph graph = import("gpt2", {.step = Step::Train, .sequence = 64});
-  LowerOptions options = default_lower_options(graph);
+  LaunchOptions options = default_launch_options(graph);
   options.optimizer = ops::Optimizer::AdamW;
-  const auto kernels = lower(graph, options);
+  const auto kernels = execution::launches(graph, options);
   EXPECT_EQ(kernels.front().name, "embedding/wte");
   EXPECT_EQ(kernels.back().phase, Phase::Optimizer);
   EXPECT_EQ(std::get<ops::RowShape>(kernels.back().work.shape).columns, graph.parameters);
@@ -142,9 +141,9 @@ TEST(Lower, PhasesComeInOrderAndBackwardIsReversed) {
 
 TEST(Lower, AccumulationIsOptional) {
   const Graph graph = import("gpt2", {.step = Step::Train, .sequence = 64});
-  LowerOptions options = default_lower_options(graph);
+  LaunchOptions options = default_launch_options(graph);
   options.accumulate = false;
-  for (const LoweredKernel& kernel : lower(graph, options)) {
+  for (const Launch& kernel : execution::launches(graph, options)) {
     EXPECT_NE(kernel.phase, Phase::Accumulate);
   }
 }
@@ -154,7 +153,7 @@ TEST(Lower, BackwardProductsAreTwiceTheForward) {
   const Graph graph = import("llama3.2-1b", {.step = Step::Train, .sequence = 64});
   double forward = 0;
   double backward = 0;
-  for (const LoweredKernel& kernel : lower(graph, default_lower_options(graph))) {
+  for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
     if (!kernel.work.matrix) continue;
     const double flops = kernel.work.flops.base() * static_cast<double>(kernel.count);
     (kernel.phase == Phase::Forward ? forward : backward) += flops;
@@ -168,7 +167,7 @@ TEST(Lower, ImportAndLoweringOfATrainingStepAreFast) {
   for (int i = 0; i < 20; ++i) {
     const auto start = std::chrono::steady_clock::now();
     const auto graph = import_model(catalog, "gpt3-2.7b", {.step = Step::Train, .sequence = 2048});
-    const auto kernels = lower(*graph, default_lower_options(*graph));
+    const auto kernels = execution::launches(*graph, default_launch_options(*graph));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     EXPECT_GT(kernels.size(), 50U);
     best = std::min(best, time.count());

@@ -101,7 +101,7 @@ TEST(ClosedRows, LongSoftmaxRowsAreReadTwice) {
   const auto gpu = gpu_of("v100-sxm2-16gb");
   const auto read = [&](std::int64_t rows, std::int64_t columns) {
     const auto work = forward(ops::Softmax{.shape = {rows, columns}}, DType::Fp32);
-    return model(work, tile::decompose(work, gpu), gpu).l1 - work.written;
+    return model(work, mapping::decompose(work, gpu), gpu).l1 - work.written;
   };
   EXPECT_EQ(read(64, 4096).base(), 64 * 4096 * 4) << "16 KiB stay in registers";
   EXPECT_EQ(read(64, 8192).base(), 2 * 64 * 8192 * 4);
@@ -114,7 +114,7 @@ TEST(ClosedRows, BatchNormReadsItsCompulsoryPassesOnly) {
   const double tensor = 64.0 * 64 * 112 * 112 * 4;
   const double parameters = 4.0 * 64 * 4;
   const auto check = [&](const ops::KernelWork& work, double passes) {
-    const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+    const Traffic t = model(work, mapping::decompose(work, gpu), gpu);
     EXPECT_DOUBLE_EQ(t.dram_read.base(), passes * tensor + parameters) << passes;
     EXPECT_DOUBLE_EQ((t.l1 - work.written).base(), passes * tensor + parameters) << passes;
   };
@@ -139,7 +139,7 @@ TEST(ClosedAttention, BlocksOfQueriesReadTheKeysAgain) {
                                                           .keys = 1024,
                                                           .head_dim = 64}},
                             DType::Fp16);
-  const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+  const Traffic t = model(work, mapping::decompose(work, gpu), gpu);
   const double kv = 2.0 * 8 * 1024 * 64 * 2;
   EXPECT_DOUBLE_EQ((t.l2 - work.bytes()).base(), 7 * kv);
   EXPECT_EQ(t.dram_read, work.read) << "the heads in flight fit into 40 MiB";
@@ -151,7 +151,7 @@ TEST(ClosedAttention, GroupedHeadsShareTheirKeys) {
   ops::AttentionShape shape{
       .batch = 8, .heads = 64, .kv_heads = 4, .queries = 1, .keys = 32768, .head_dim = 128};
   const auto work = forward(ops::FusedAttention{.shape = shape}, DType::Bf16);
-  const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+  const Traffic t = model(work, mapping::decompose(work, gpu), gpu);
   EXPECT_DOUBLE_EQ(t.l2.base(), work.bytes().base());
 }
 
@@ -161,7 +161,7 @@ TEST(ClosedAttention, KeysBeyondTheL2AreReadOncePerWave) {
   ops::AttentionShape shape{
       .batch = 1, .heads = 1, .kv_heads = 1, .queries = 131072, .keys = 131072, .head_dim = 128};
   const auto work = forward(ops::FusedAttention{.shape = shape}, DType::Bf16);
-  const tile::TilePlan plan = tile::decompose(work, gpu);
+  const mapping::TilePlan plan = mapping::decompose(work, gpu);
   const double waves = 1024.0 / static_cast<double>(plan.concurrent);
   EXPECT_GT(waves, 2);
   const double kv = 2.0 * 131072 * 128 * 2;
@@ -187,7 +187,7 @@ TEST(Model, EveryKernelHasBytesAtEveryLevel) {
       ops::forward(op, context, kernels);
       ops::backward(op, context, kernels);
       for (const ops::KernelWork& work : kernels) {
-        const Traffic t = model(work, tile::decompose(work, gpu), gpu);
+        const Traffic t = model(work, mapping::decompose(work, gpu), gpu);
         const Traffic least = compulsory(work, gpu);
         EXPECT_GE(t.l1, t.l2) << work.op << " " << name;
         EXPECT_GE(t.l2, t.dram()) << work.op << " " << name;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measured kernels, read from CSV files in the layouts that public campaigns have. The header
+// decides what a file is:
+//
+//   op,device,[set,]latency_ms,b,m,n,k,...              matrix products (linear, bmm)
+//   op,device,[set,]latency_ms,b,h,...                  rows: element-wise, softmax, layer norm
+//   op,device,[set,]latency_ms,b,c_in,c_out,hw,...      square convolutions
+//   gemm_dtype,m,n,k,latency,...                        16- and 8-bit products, one GPU per file
+//   batch_size,isl,num_heads,...,step,latency           fused attention, one GPU per file
+//
+// The GPU of a file without a device column is in its name: gemm_<gpu>.csv. Device names resolve
+// through the catalogue. Times are in milliseconds; every error names file, line and column.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/catalog.h"
+#include "core/result.h"
+#include "cost/learned/weights.h"
+#include "hardware/machine.h"
+#include "ops/kernel_work.h"
+
+namespace rooftile::calibration {
+
+/// Rows measured with warm caches: they are scored apart and never fitted.
+inline constexpr std::string_view kWarmCampaign = "warm";
+
+struct Sample {
+  ops::KernelWork work;
+  double measured = 0;         ///< seconds
+  std::uint32_t gpu = 0;       ///< index into Dataset::machines
+  std::uint32_t campaign = 0;  ///< index into Dataset::campaigns
+  std::uint32_t file = 0;      ///< index into Dataset::files
+  std::uint32_t line = 0;
+  std::optional<cost::learned::GemmTile> tile;  ///< named by the launched kernel
+  std::optional<std::int64_t> blocks;           ///< CTAs of the launched kernel
+};
+
+struct Dataset {
+  std::vector<std::string> files;
+  std::vector<std::string> licences;  ///< of each file's source, "unknown" where nothing says
+  std::vector<hardware::Machine> machines;
+  std::vector<std::string> devices;  ///< the name of each machine in the data
+  std::vector<std::string> campaigns;
+  std::vector<Sample> samples;
+  std::int64_t skipped = 0;  ///< rows of dtypes that are not modelled
+};
+
+/// Reads one file and appends its rows.
+Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset);
+Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog);
+
+/// Drops the rows of all other campaigns, and the GPUs that have none left; an error that lists
+/// the campaigns if no row is left.
+Status keep_campaign(std::string_view campaign, Dataset& dataset);
+
+/// The files of the GPUs.
+std::vector<Input> inputs_of(const Dataset& dataset);
+
+/// The tile in a kernel name: "ampere_sgemm_128x64_nn", "Cijk_.._MT128x64x16_..".
+std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel);
+
+/// The samples of all GPUs but one.
+std::vector<const Sample*> samples_without(const Dataset& dataset,
+                                           std::optional<std::uint32_t> left_out);
+
+}  // namespace rooftile::calibration

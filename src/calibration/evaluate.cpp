@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "calibration/plausible.h"
+#include "calibration/selection.h"
+#include "core/provenance.h"
+#include "cost/learned/classes.h"
+#include "cost/learned/learned.h"
+
+namespace rooftile::calibration {
+
+namespace {
+
+using namespace cost::learned;
+
+struct Predictors {
+  const cost::Predictor& main;
+  Baselines baselines;
+};
+
+Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& predictors) {
+  const Sample& sample = dataset.samples[index];
+  const hardware::Machine& machine = dataset.machines[sample.gpu];
+  cost::Job job = *cost::bind(sample.work, machine);  // checked when read
+  job.setting = cost::Setting::Isolated;
+  const cost::Estimate estimate = predictors.main.estimate(job, machine);
+  Case row{.sample = index,
+           .measured = sample.measured,
+           .predicted = estimate.time.base(),
+           .low = estimate.low.base(),
+           .high = estimate.high.base(),
+           .bound = estimate.bound.base(),
+           .roofline = dram_roofline(job),
+           .trivial = {},
+           .neusight = {},
+           .extrapolated = estimate.extrapolated};
+  if (const auto* trivial = predictors.baselines.trivial)
+    row.trivial = trivial->estimate(job, machine).time.base();
+  const auto* neusight = predictors.baselines.neusight;
+  if (neusight != nullptr && cost::neusight::covers(sample.work))
+    row.neusight = neusight->estimate(job, machine).time.base();
+  return row;
+}
+
+/// A group's rows are of one class: all of them have the baseline, or none.
+void add_error(std::optional<double> seconds, double measured, double n,
+               std::optional<double>& mean) {
+  if (seconds) mean = mean.value_or(0.0) + std::fabs(*seconds / measured - 1) / n;
+}
+
+Summary summarize(std::string group, const std::vector<const Case*>& cases) {
+  std::vector<Compared> compared;
+  compared.reserve(cases.size());
+  for (const Case* c : cases) {
+    compared.push_back(
+        {.measured = c->measured, .predicted = c->predicted, .low = c->low, .high = c->high});
+  }
+  Summary s;
+  static_cast<ErrorStatistics&>(s) = error_statistics(compared);
+  s.group = std::move(group);
+  const auto n = static_cast<double>(cases.size());
+  for (const Case* c : cases) {
+    s.bound_error += std::fabs(c->bound / c->measured - 1) / n;
+    s.roofline_error += std::fabs(c->roofline / c->measured - 1) / n;
+    add_error(c->trivial, c->measured, n, s.trivial_error);
+    add_error(c->neusight, c->measured, n, s.neusight_error);
+  }
+  return s;
+}
+
+void add_summary(const Dataset& dataset, Evaluation& evaluation) {
+  evaluation.skipped = dataset.skipped;
+  evaluation.warnings = warnings_of(dataset);
+  std::map<std::string, std::vector<const Case*>> groups;
+  for (const Case& c : evaluation.cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    std::string name(class_of(sample.work));
+    groups[name].push_back(&c);
+    name += "/" + dataset.machines[sample.gpu].gpu.id;
+    groups[name].push_back(&c);
+    const std::string& campaign = dataset.campaigns[sample.campaign];
+    if (!campaign.empty()) groups[fmt::format("{}/{}", name, campaign)].push_back(&c);
+  }
+  for (const auto& [name, cases] : groups) evaluation.summary.push_back(summarize(name, cases));
+}
+
+/// Rows that say nothing about the predictor: their campaign contradicts another one of the same
+/// GPU, or they were measured with warm caches.
+std::vector<bool> contradicted(const Dataset& dataset) {
+  std::vector<bool> result(dataset.samples.size(), false);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = dataset.campaigns[dataset.samples[i].campaign] == kWarmCampaign;
+  for (const std::string_view name : {"linear", "bmm"}) {
+    const Samples samples = of_class(samples_without(dataset, std::nullopt), name);
+    for (const Disagreement& d : disagreements(dataset, samples)) {
+      for (const Sample* s : samples) {
+        if (s->gpu == d.gpu && s->campaign == d.campaign)
+          result[static_cast<std::size_t>(s - dataset.samples.data())] = true;
+      }
+    }
+  }
+  return result;
+}
+
+struct Residual {
+  double magnitude;
+  std::uint32_t gpu;
+};
+
+/// The 80 % quantile with equal weight for every GPU. A GPU is one draw of what is common to its
+/// rows, and there are few of them: Student's t for 5 degrees of freedom over the normal's, at 90
+/// %.
+double weighted_quantile(std::vector<Residual> residuals) {
+  constexpr double kCoverage = 0.8;
+  constexpr double kFewGpus = 1.15;
+  std::map<std::uint32_t, double> count;
+  for (const Residual& r : residuals) count[r.gpu] += 1;
+  std::sort(residuals.begin(), residuals.end(),
+            [](const Residual& a, const Residual& b) { return a.magnitude < b.magnitude; });
+  double sum = 0;
+  for (const Residual& r : residuals) {
+    sum += 1.0 / (count[r.gpu] * static_cast<double>(count.size()));
+    if (sum >= kCoverage) return kFewGpus * r.magnitude;
+  }
+  return residuals.empty() ? 0.0 : kFewGpus * residuals.back().magnitude;
+}
+
+std::size_t gpus_in(const std::vector<Residual>& residuals) {
+  std::map<std::uint32_t, bool> seen;
+  for (const Residual& r : residuals) seen[r.gpu] = true;
+  return seen.size();
+}
+
+}  // namespace
+
+Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
+                    std::optional<std::uint32_t> excluded) {
+  constexpr std::size_t kEnoughGpus = 3;
+  const std::vector<bool> ignored = contradicted(dataset);
+  std::map<std::string, std::array<std::vector<Residual>, kBuckets>> buckets;
+  for (const Case& c : cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    if (ignored[c.sample] || (excluded && sample.gpu == *excluded)) continue;
+    buckets[std::string(class_of(sample.work))][bucket_of(c.predicted)].push_back(
+        {.magnitude = std::fabs(std::log(c.measured / c.predicted)), .gpu = sample.gpu});
+  }
+  Intervals intervals;
+  for (const auto& [name, list] : buckets) {
+    std::vector<Residual> all;
+    for (const auto& residuals : list) all.insert(all.end(), residuals.begin(), residuals.end());
+    for (std::size_t i = 0; i < kBuckets; ++i)
+      intervals[name][i] = weighted_quantile(gpus_in(list[i]) >= kEnoughGpus ? list[i] : all);
+  }
+  return intervals;
+}
+
+Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
+                    const Baselines& baselines) {
+  Evaluation evaluation;
+  evaluation.predictor = predictor.name();
+  std::vector<Input> inputs = inputs_of(dataset);
+  for (const auto* one : {&predictor, baselines.trivial, baselines.neusight}) {
+    if (one != nullptr) inputs.push_back(one->input());
+  }
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i)
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = predictor, .baselines = baselines}));
+  add_summary(dataset, evaluation);
+  set_provenance(inputs, evaluation);
+  return evaluation;
+}
+
+namespace {
+
+/// Intervals of each GPU from the residuals of the others.
+void set_left_out_intervals(const Dataset& dataset, Evaluation& evaluation) {
+  std::vector<Intervals> intervals;
+  for (std::uint32_t gpu = 0; gpu < dataset.machines.size(); ++gpu)
+    intervals.push_back(calibrate(dataset, evaluation.cases, gpu));
+  for (Case& c : evaluation.cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    const Intervals& of_gpu = intervals[sample.gpu];
+    const auto width = of_gpu.find(class_of(sample.work));
+    if (width == of_gpu.end()) continue;
+    const double half = width->second[bucket_of(c.predicted)];
+    c.low = std::max(c.predicted * std::exp(-half), c.bound);
+    c.high = c.predicted * std::exp(half);
+  }
+}
+
+using PredictorList = std::vector<std::unique_ptr<cost::Predictor>>;
+
+PredictorList predictors_of(const NeuSightFits& fits) {
+  PredictorList list;
+  for (const auto& weights : fits.without) list.push_back(cost::neusight::make_neusight(weights));
+  return list;
+}
+
+}  // namespace
+
+Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
+                             const NeuSightFits* neusight) {
+  Evaluation evaluation;
+  evaluation.predictor = "rooftile";
+  evaluation.left_out = true;
+  PredictorList main;
+  PredictorList trivial;
+  for (const Weights& weights : fits.without) {
+    main.push_back(make_learned(weights));
+    trivial.push_back(make_trivial(weights));
+  }
+  const PredictorList rivals = neusight != nullptr ? predictors_of(*neusight) : PredictorList();
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i) {
+    const std::uint32_t gpu = dataset.samples[i].gpu;
+    const Baselines baselines{.trivial = trivial[gpu].get(),
+                              .neusight = rivals.empty() ? nullptr : rivals[gpu].get()};
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = *main[gpu], .baselines = baselines}));
+  }
+  set_left_out_intervals(dataset, evaluation);
+  add_summary(dataset, evaluation);
+  set_provenance(fits.inputs, evaluation);
+  return evaluation;
+}
+
+Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits) {
+  Evaluation evaluation;
+  evaluation.predictor = "neusight";
+  evaluation.left_out = true;
+  const PredictorList main = predictors_of(fits);
+  for (std::size_t i = 0; i < dataset.samples.size(); ++i) {
+    const Sample& sample = dataset.samples[i];
+    if (!cost::neusight::covers(sample.work)) continue;
+    evaluation.cases.push_back(
+        predict_row(dataset, i, {.main = *main[sample.gpu], .baselines = {}}));
+  }
+  add_summary(dataset, evaluation);
+  set_provenance(inputs_of(dataset), evaluation);
+  return evaluation;
+}
+
+std::string card_json(const Dataset& dataset, const CardFacts& facts, const Evaluation& left_out) {
+  using nlohmann::ordered_json;
+  ordered_json card{{"schema", 1},
+                    {"name", facts.name},
+                    {"features", facts.features},
+                    {"seed", facts.seed},
+                    {"command", facts.command},
+                    {"data", ordered_json::array()},
+                    {"gpus", ordered_json::array()},
+                    {"ranges", ordered_json::object()},
+                    {"leave_one_gpu_out", ordered_json::array()}};
+  card["provenance"] = provenance_json(facts.provenance);
+  if (!facts.notes.empty()) card["notes"] = facts.notes;
+  std::vector<std::int64_t> rows(dataset.files.size(), 0);
+  for (const Sample& sample : dataset.samples) ++rows[sample.file];
+  for (std::size_t i = 0; i < dataset.files.size(); ++i) {
+    const std::filesystem::path path(dataset.files[i]);
+    const std::string name = (path.parent_path().filename() / path.filename()).generic_string();
+    card["data"].push_back({{"file", name}, {"rows", rows[i]}, {"licence", dataset.licences[i]}});
+  }
+  for (const hardware::Machine& machine : dataset.machines) card["gpus"].push_back(machine.gpu.id);
+  for (const auto& [name, range] : facts.ranges) {
+    ordered_json entry{{"vendors", range.vendors}, {"dtypes", range.dtypes}};
+    for (const auto& [dimension, limits] : range.dimensions) entry[dimension] = limits;
+    card["ranges"][name] = std::move(entry);
+  }
+  const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; };
+  for (const Summary& s : left_out.summary) {
+    ordered_json entry{{"group", s.group},
+                       {"cases", s.cases},
+                       {"mean_error", rounded(s.mean_error)},
+                       {"p90_error", rounded(s.p90_error)},
+                       {"bias", rounded(s.bias)}};
+    if (s.coverage) entry["coverage"] = rounded(*s.coverage);
+    if (s.trivial_error) entry["trivial_error"] = rounded(*s.trivial_error);
+    entry["roofline_error"] = rounded(s.roofline_error);
+    card["leave_one_gpu_out"].push_back(std::move(entry));
+  }
+  return card.dump(1) + "\n";
+}
+
+}  // namespace rooftile::calibration

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Predictions against measured kernels: every row, and sums per class, GPU and campaign, with the
+// baselines beside. Left-out evaluation predicts each GPU with weights that have seen nothing
+// measured on it, and takes its intervals from the residuals of the other GPUs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibration/dataset.h"
+#include "calibration/fit.h"
+#include "calibration/fit_neusight.h"
+#include "core/error_statistics.h"
+#include "cost/predictor.h"
+
+namespace rooftile::calibration {
+
+/// One row; errors are predicted / measured - 1.
+struct Case {
+  std::size_t sample = 0;
+  double measured = 0, predicted = 0, low = 0, high = 0;  ///< seconds
+  double bound = 0, roofline = 0;                         ///< seconds, baselines without a fit
+  std::optional<double> trivial, neusight;                ///< seconds, fitted baselines
+  bool extrapolated = false;
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
+struct Summary : ErrorStatistics {
+  std::string group;  ///< "linear", "linear/v100-pcie-32gb", "linear/v100-pcie-32gb/train"
+  double bound_error = 0, roofline_error = 0;
+  std::optional<double> trivial_error;   ///< where it was fitted
+  std::optional<double> neusight_error;  ///< also only of classes that the publication covers
+};
+
+struct Evaluation {
+  std::string predictor;
+  bool left_out = false;
+  std::int64_t skipped = 0;  ///< rows of the files whose dtype is not modelled
+  std::vector<Case> cases;
+  std::vector<Summary> summary;
+  std::vector<std::string> warnings;  ///< about the data, "times: FILE: ..."
+  ProvenanceReport provenance;        ///< GPUs and predictors; one that was just fitted has no file
+};
+
+/// Fitted predictors that a table shows beside the one it is about; each may be null.
+struct Baselines {
+  const cost::Predictor* trivial = nullptr;
+  const cost::Predictor* neusight = nullptr;
+};
+
+/// All rows with one predictor.
+Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
+                    const Baselines& baselines);
+
+/// All rows, each GPU with the fit that left it out; `neusight` may be null.
+Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
+                             const NeuSightFits* neusight);
+/// The same of the NeuSight formulation by itself.
+Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits);
+
+/// Half-widths of the 80 % interval of log time per class and bucket of predicted time, from
+/// left-out residuals; GPUs count equally, those of `excluded` not at all.
+using Intervals = cost::learned::ByName<std::array<double, cost::learned::kBuckets>>;
+Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
+                    std::optional<std::uint32_t> excluded);
+
+/// Data, GPUs, ranges, left-out errors, seed and command as JSON: what a predictor's users need to
+/// know before they trust it.
+struct CardFacts {
+  std::string name, features;  ///< of the predictor, hash of what its numbers mean
+  std::vector<std::string> notes;
+  cost::learned::ByName<cost::learned::Range> ranges;
+  std::uint64_t seed = 1;
+  std::string command;
+  ProvenanceReport provenance;
+};
+std::string card_json(const Dataset& dataset, const CardFacts& facts, const Evaluation& left_out);
+
+}  // namespace rooftile::calibration

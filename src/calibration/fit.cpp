@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <span>
+
+#include "calibration/fit_forms.h"
+#include "calibration/neighbours.h"
+#include "calibration/plausible.h"
+#include "calibration/rules.h"
+#include "calibration/task_pool.h"
+#include "core/hash.h"
+#include "core/provenance.h"
+#include "cost/learned/classes.h"
+#include "hardware/load.h"
+#include "hardware/plausible.h"
+
+namespace rooftile::calibration {
+
+namespace {
+
+using namespace cost::learned;
+
+constexpr std::array<std::string_view, 4> kGemmClasses{"linear", "bmm", "linear_16bit",
+                                                       "linear_8bit"};
+constexpr std::array<std::string_view, 2> kRowClasses{"softmax", "layernorm"};
+constexpr std::array<std::string_view, 2> kAttentionClasses{"prefill", "decode"};
+constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 1000;
+
+/// "vendor" or "vendor/isa": whose samples a model is fitted to.
+std::string vendor_of(std::string_view key) {
+  return std::string(key.substr(0, key.find('/')));
+}
+
+struct Part {
+  std::string task;  ///< name of the fit; folds that do not change the rows share it
+  Samples samples;
+  Samples remembered;  ///< of products: rows of the table of neighbours
+};
+
+/// One predictor in the making: everything, or all but one GPU.
+struct Fold {
+  std::optional<std::uint32_t> left_out;
+  Samples kept;
+  Weights weights;
+  std::map<std::string, std::map<std::string, Part, std::less<>>> parts;  ///< by model, class
+};
+
+class Fitter {
+ public:
+  Fitter(const Dataset& dataset, const FitOptions& options)
+      : dataset_(dataset), options_(options) {}
+
+  Result<Fits> run(const Catalog& catalog) {
+    ROOFTILE_CHECK(check_fittable(dataset_));
+    ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
+    for (const hardware::GpuSpec& gpu : catalogue_) ROOFTILE_CHECK(hardware::check_plausible(gpu));
+    if (options_.all_gpus) prepare(std::nullopt);
+    if (options_.leave_one_out) {
+      for (std::uint32_t gpu = 0; gpu < dataset_.machines.size(); ++gpu) prepare(gpu);
+    }
+    for (Fold& fold : folds_) add_tasks(fold);
+    ROOFTILE_TRY(results_, run_tasks(tasks_, {.threads = options_.threads,
+                                              .checkpoint = options_.checkpoint,
+                                              .key = data_key(dataset_, options_.seed, format()),
+                                              .progress = options_.progress}));
+    Fits fits;
+    fits.inputs = inputs_of(dataset_);
+    for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
+    for (Fold& fold : folds_) {
+      finish(fold);
+      // What cannot be read back is not handed on either.
+      ROOFTILE_CHECK(parse_weights(to_json(fold.weights), "fit"));
+      (fold.left_out ? fits.without.emplace_back() : fits.all.emplace()) = std::move(fold.weights);
+    }
+    return fits;
+  }
+
+ private:
+  /// The forms, and the catalogue: what it publishes about GPUs without rows goes into the fit.
+  [[nodiscard]] std::string format() const {
+    Fnv1a hash;
+    for (const hardware::GpuSpec& gpu : catalogue_) {
+      hash.add(gpu.input.sha256);
+      hash.add(gpu.arch.input.sha256);
+    }
+    return fmt::format("{}-{:016x}", features_hash(), hash.value());
+  }
+
+  void prepare(std::optional<std::uint32_t> left_out) {
+    Fold& fold = folds_.emplace_back();
+    fold.left_out = left_out;
+    fold.kept = samples_without(dataset_, left_out);
+    fold.weights.name = options_.name;
+    set_tables(catalogue_, fold.weights);
+    set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
+    set_ceilings(catalogue_, fold.weights);
+    std::map<std::string_view, Samples> by_class;
+    for (const Sample* s : fold.kept) {
+      if (dataset_.campaigns[s->campaign] != kWarmCampaign)
+        by_class[class_of(s->work)].push_back(s);
+    }
+    for (auto& [name, samples] : by_class) {
+      fold.weights.ranges[std::string(name)] = range_of(dataset_, samples);
+      const bool product = is_product(name);
+      if (product) samples = without_disagreements(dataset_, samples);
+      for (const Sample* s : samples) {
+        const hardware::GpuSpec& gpu = dataset_.machines[s->gpu].gpu;
+        const std::string vendor(name_of(gpu.vendor));
+        fold.parts[vendor][std::string(name)].samples.push_back(s);
+        // AMD's library is tuned per chip: a sibling with the same instruction set runs the same
+        // kernels, so each instruction set has a model of its own beside the common one.
+        if (gpu.vendor == hardware::Vendor::Amd)
+          fold.parts[vendor + "/" + gpu.isa][std::string(name)].samples.push_back(s);
+      }
+    }
+  }
+
+  void add_tasks(Fold& fold) {
+    for (auto& [model, classes] : fold.parts) {
+      const std::string vendor = vendor_of(model);
+      for (auto& [name, part] : classes) {
+        if (part.samples.size() < kEnoughRows) continue;
+        part.task = fold_task(dataset_, fold.left_out, model, name);
+        const auto is = [&label = name](std::span<const std::string_view> list) {
+          return std::find(list.begin(), list.end(), label) != list.end();
+        };
+        if (is(kGemmClasses)) {
+          const GemmPlan plan = gemm_plan(vendor, name);
+          part.remembered = thin(part.samples, plan.neighbours, options_.seed);
+          part.samples = thin(part.samples, plan.rows, options_.seed);
+          add(part, gemm_size(plan, part.samples),
+              [this, &fold, &part, plan] { return fit_gemm(data(fold, part), plan); });
+        } else if (is(kRowClasses)) {
+          const RowModel plan = row_plan(vendor, name);
+          part.samples = thin(part.samples, kRowRows, options_.seed);
+          add(part, kRowSize,
+              [this, &fold, &part, plan] { return fit_rows(data(fold, part), plan); });
+        } else if (is(kAttentionClasses)) {
+          part.samples = thin(part.samples, kAttentionRows, options_.seed);
+          add(part, kAttentionSize,
+              [this, &fold, &part] { return fit_attention(data(fold, part)); });
+        }
+      }
+    }
+  }
+
+  FitData data(const Fold& fold, const Part& part) const {
+    return {.dataset = dataset_, .weights = fold.weights, .samples = part.samples};
+  }
+
+  /// `size` is that of the result.
+  template <typename Fit>
+  void add(const Part& part, std::size_t size, const Fit& fit_class) {
+    const auto run = [fit_class, rows = static_cast<double>(part.samples.size())]() -> Outcome {
+      LeastSquaresResult result = fit_class();
+      return {.x = std::move(result.x), .loss = result.cost / rows};
+    };
+    tasks_.try_emplace(part.task, Task{.run = run, .size = size});
+  }
+
+  void finish(Fold& fold) const {
+    Weights& weights = fold.weights;
+    for (const auto& [model, classes] : fold.parts) {
+      DeviceModel& device = weights.models[model];
+      finish_products(fold, classes, vendor_of(model), device);
+      finish_rows(fold, classes, vendor_of(model), device);
+    }
+    for (const auto& [model, classes] : fold.parts) {
+      const bool common = model.find('/') == std::string::npos;
+      for (const auto& [name, part] : classes) {
+        if (name == "conv") weights.models[model].conv = fit_conv(data(fold, part));
+        if (common && !part.samples.empty())
+          weights.trivial[fmt::format("{}/{}", model, name)] =
+              fit_trivial(dataset_, thin(part.samples, kTrivialRows, options_.seed));
+      }
+    }
+  }
+
+  using Classes = std::map<std::string, Part, std::less<>>;
+
+  const std::vector<double>* result(const Classes& classes, std::string_view name) const {
+    const auto part = classes.find(name);
+    if (part == classes.end() || part->second.task.empty()) return nullptr;
+    const auto found = results_.find(part->second.task);
+    return found == results_.end() ? nullptr : &found->second;
+  }
+
+  void finish_products(const Fold& fold, const Classes& classes, const std::string& vendor,
+                       DeviceModel& device) const {
+    for (const std::string_view name : kGemmClasses) {
+      const std::vector<double>* x = result(classes, name);
+      if (x == nullptr) continue;
+      const Part& part = classes.find(name)->second;
+      const GemmPlan plan = gemm_plan(vendor, name);
+      GemmModel model;
+      apply_gemm(*x, plan, model);
+      if (plan.neighbours > 0)  // timed one by one from a host, as rows are
+        model.parameters.floor = shortest_call(part.samples).value_or(model.parameters.floor);
+      model.plateau.measured = plateaus(*x, plan, data(fold, part));
+      const Units units = name == "linear"         ? Units::DenseFp32
+                          : name == "bmm"          ? Units::BatchedFp32
+                          : name == "linear_16bit" ? Units::Tensor16
+                                                   : Units::Tensor8;
+      set_plateau_rule(dataset_, plan, units, device.gemm ? &device.gemm->plateau : nullptr,
+                       fold.weights, model.plateau);
+      if (plan.named_tiles) set_named_tiles(dataset_, part.samples, model);
+      const FitData rows{.dataset = dataset_, .weights = fold.weights, .samples = part.remembered};
+      model.neighbours = measured_neighbours(rows, model);
+      model.neighbours.foreign = plan.foreign_neighbours;
+      auto& slot = name == "linear"         ? device.gemm
+                   : name == "bmm"          ? device.bmm
+                   : name == "linear_16bit" ? device.gemm_16bit
+                                            : device.gemm_8bit;
+      slot = std::move(model);
+    }
+  }
+
+  void finish_rows(const Fold& fold, const Classes& classes, const std::string& vendor,
+                   DeviceModel& device) const {
+    for (const std::string_view name : kRowClasses) {
+      const std::vector<double>* x = result(classes, name);
+      if (x == nullptr) continue;
+      RowModel model = row_plan(vendor, name);
+      apply_rows(*x, model);
+      const auto floor = shortest_call(classes.find(name)->second.samples);
+      if (floor) model.parameters.floor = *floor;
+      (name == "softmax" ? device.softmax : device.norm) = model;
+    }
+    for (const std::string_view name : kAttentionClasses) {
+      if (const auto* x = result(classes, name))
+        (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x);
+    }
+    const auto pointwise = classes.find("elementwise");
+    if (pointwise != classes.end() && !pointwise->second.samples.empty())
+      device.pointwise = fit_pointwise(data(fold, pointwise->second), vendor);
+  }
+
+  const Dataset& dataset_;
+  const FitOptions& options_;
+  std::vector<hardware::GpuSpec> catalogue_;
+  std::deque<Fold> folds_;  ///< tasks keep references
+  Tasks tasks_;
+  TaskResults results_;
+};
+
+}  // namespace
+
+Result<Fits> fit(const Dataset& dataset, const Catalog& catalog, const FitOptions& options) {
+  return Fitter(dataset, options).run(catalog);
+}
+
+}  // namespace rooftile::calibration

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit_forms.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "cost/learned/gemm_form.h"
+#include "cost/learned/row_form.h"
+
+namespace rooftile::calibration {
+
+namespace {
+
+using namespace cost::learned;
+
+constexpr double kPriorStrength = 0.006;  // per square root of the number of rows
+
+cost::Job job_of(const FitData& data, const Sample& sample) {
+  return *cost::bind(sample.work, data.dataset.machines[sample.gpu]);  // checked when read
+}
+Chip chip_for(const FitData& data, const Sample& sample) {
+  return chip_of(job_of(data, sample), data.dataset.machines[sample.gpu], data.weights);
+}
+
+/// A parameter of the GEMM form as the optimizer sees it.
+struct GemmField {
+  double GemmParameters::* field;
+  bool logarithmic;
+  double spread;
+  bool split_only, misses_only;
+};
+constexpr std::array kGemmFields{
+    GemmField{&GemmParameters::depth, true, 1.0, false, false},
+    GemmField{&GemmParameters::tail, false, 0.3, false, false},
+    GemmField{&GemmParameters::one_wave, true, 1.0, false, false},
+    GemmField{&GemmParameters::two_waves, true, 1.0, false, false},
+    GemmField{&GemmParameters::host, true, 2.0, false, false},
+    GemmField{&GemmParameters::floor, true, 2.0, false, false},
+    GemmField{&GemmParameters::small_tile, false, 0.1, false, false},
+    GemmField{&GemmParameters::unaligned, false, 0.05, false, false},
+    GemmField{&GemmParameters::split, true, 1.0, true, false},
+    GemmField{&GemmParameters::miss_mid, false, 2.0, false, true},
+    GemmField{&GemmParameters::miss_width, true, 0.7, false, true},
+};
+
+std::vector<GemmField> free_fields(const GemmPlan& plan) {
+  std::vector<GemmField> fields;
+  for (const GemmField& field : kGemmFields) {
+    if (field.split_only && plan.start.split_k.size() == 1) continue;
+    if (field.misses_only && !plan.free_misses) continue;
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+GemmParameters parameters_at(std::span<const double> x, const std::vector<GemmField>& fields,
+                             GemmParameters p) {
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    p.*fields[i].field = fields[i].logarithmic ? std::exp(x[i]) : x[i];
+  p.tail = std::clamp(p.tail, 0.0, 1.0);
+  return p;
+}
+
+/// All cuts of all rows, flat.
+struct Cuts {
+  std::vector<GemmCandidate> list;
+  std::vector<std::size_t> end;  ///< of each row
+};
+
+Cuts cut_all(const FitData& data, const GemmPlan& plan) {
+  Cuts cuts;
+  for (const Sample* sample : data.samples) {
+    const auto& shape = std::get<ops::GemmShape>(sample->work.shape);
+    const GemmProblem problem = gemm_problem(sample->work, shape);
+    const Chip chip = chip_for(data, *sample);
+    const std::vector<GemmTile> named{sample->tile.value_or(GemmTile{})};
+    const auto& tiles = plan.named_tiles && sample->tile ? named : plan.start.tiles;
+    for (const GemmTile tile : tiles) {
+      for (const std::int64_t split : plan.start.split_k) {
+        if (split > 1 && shape.k < kMinSplitDepth * split) break;
+        cuts.list.push_back(cut_gemm(problem, chip, tile, split));
+      }
+    }
+    cuts.end.push_back(cuts.list.size());
+  }
+  return cuts;
+}
+
+double relative(double modelled, double measured) {
+  return std::log(std::max(modelled, 1e-9)) - std::log(measured);
+}
+
+}  // namespace
+
+GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
+  GemmPlan plan;
+  GemmModel& start = plan.start;
+  start.tiles = {{128, 128}, {128, 64}, {64, 64}};
+  if (name == "linear_16bit" || name == "linear_8bit") {
+    start.tiles.push_back({256, 128});
+    start.split_k = {1, 2, 4, 8};
+    start.parameters.host = 2e-6, start.parameters.floor = 3e-6, start.parameters.split = 3e-6;
+    plan.kappa_prior = 1.2;
+    return plan;
+  }
+  plan.neighbours = 1100;
+  if (vendor == "amd") {
+    plan.foreign_neighbours = 0.75;
+    plan.rows = 2500;  // all: a part of these erratic rows gives another level every time
+    start.parameters.host = 1e-5, start.parameters.floor = 3e-5;
+    start.parameters.miss_width = 1.0;
+    plan.free_misses = true;
+    plan.prior_weight = 0;
+  }
+  if (name == "linear") {
+    start.split_k = {1, 2, 3, 4, 6, 9, 13};
+    if (vendor == "amd") start.split_k = {1, 2, 4};
+    return plan;
+  }
+  plan.kappa_prior = 0.92;
+  if (vendor == "amd") {
+    start.tiles.push_back({64, 32}), start.tiles.push_back({32, 32});
+  } else {
+    start.parameters.host = 2e-5, start.parameters.floor = 3.5e-5;
+    plan.named_tiles = true;
+  }
+  return plan;
+}
+
+std::size_t gemm_size(const GemmPlan& plan, const Samples& samples) {
+  return free_fields(plan).size() + group(samples).gpu_campaign.size();
+}
+
+LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan) {
+  const std::vector<GemmField> fields = free_fields(plan);
+  const Cuts cuts = cut_all(data, plan);
+  const Groups groups = group(data.samples);
+  LeastSquares problem;
+  problem.shared = fields.size();
+  problem.group = groups.of;
+  problem.prior = kPriorStrength * std::sqrt(static_cast<double>(data.samples.size()));
+  for (const GemmField& field : fields) {
+    const double value = plan.start.parameters.*field.field;
+    problem.start.push_back(field.logarithmic ? std::log(value) : value);
+    problem.spread.push_back(field.spread);
+  }
+  constexpr double kStartPlateau = 0.15;
+  problem.start.resize(fields.size() + groups.gpu_campaign.size(), kStartPlateau);
+  problem.residuals = [&](std::span<const double> x, std::span<double> r) {
+    const GemmParameters p = parameters_at(x, fields, plan.start.parameters);
+    std::size_t cut = 0;
+    for (std::size_t i = 0; i < data.samples.size(); ++i) {
+      const double level = std::exp(x[fields.size() + groups.of[i]]);
+      double best = std::numeric_limits<double>::infinity();
+      for (; cut < cuts.end[i]; ++cut)
+        best = std::min(best, gemm_seconds(cuts.list[cut], p, level, best));
+      r[i] =
+          groups.weight[i] * relative(std::max(best + p.host, p.floor), data.samples[i]->measured);
+    }
+  };
+  return minimize(problem);
+}
+
+void apply_gemm(const std::vector<double>& x, const GemmPlan& plan, GemmModel& model) {
+  model = plan.start;
+  model.parameters = parameters_at(x, free_fields(plan), plan.start.parameters);
+}
+
+ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan, const FitData& data) {
+  const std::size_t shared = free_fields(plan).size();
+  const Groups groups = group(data.samples);
+  std::map<std::uint32_t, std::pair<double, double>> sums;
+  for (std::size_t g = 0; g < groups.gpu_campaign.size(); ++g) {
+    auto& [sum, count] = sums[groups.gpu_campaign[g].first];
+    sum += x[shared + g], count += 1;
+  }
+  ByName<double> result;
+  for (const auto& [gpu, sum] : sums)
+    result[data.dataset.machines[gpu].gpu.id] = std::exp(sum.first / sum.second);
+  return result;
+}
+
+RowModel row_plan(std::string_view vendor, std::string_view name) {
+  RowModel model;
+  const bool amd = vendor == "amd";
+  if (name == "softmax") {
+    if (amd) model.block_short = model.block_long = 1024;
+    return model;
+  }
+  model.block_short = model.block_long = amd ? 256 : 128;
+  model.resident_row = 0;
+  model.reread = 0.5;
+  return model;
+}
+
+void apply_rows(const std::vector<double>& x, RowModel& model) {
+  model.parameters = {.floor = std::exp(x[0]),
+                      .host = std::exp(x[1]),
+                      .traffic = std::exp(x[2]),
+                      .mid = x[3],
+                      .width = std::exp(x[4]),
+                      .start = std::exp(x[5]),
+                      .iteration = std::exp(x[6]),
+                      .norm = 1.0 + std::exp(x[7])};
+}
+
+LeastSquaresResult fit_rows(const FitData& data, const RowModel& plan) {
+  const Groups groups = group(data.samples);
+  std::vector<RowGeometry> geometry;
+  for (const Sample* s : data.samples) {
+    geometry.push_back(
+        row_geometry(s->work, std::get<ops::RowShape>(s->work.shape), chip_for(data, *s), plan));
+  }
+  const RowParameters p0;
+  LeastSquares problem;
+  problem.scale = 0.1;
+  problem.shared = kRowSize;
+  problem.start = {
+      std::log(p0.floor), std::log(p0.host),  std::log(p0.traffic),   p0.mid,
+      std::log(p0.width), std::log(p0.start), std::log(p0.iteration), std::log(p0.norm - 1)};
+  problem.spread = {1e6, 1e6, 1, 1, 1, 1, 1, 0.4};
+  problem.prior = kPriorStrength * std::sqrt(static_cast<double>(data.samples.size()));
+  problem.max_iterations = 80;
+  problem.group = groups.of;
+  problem.residuals = [&](std::span<const double> x, std::span<double> r) {
+    RowModel model = plan;
+    apply_rows({x.begin(), x.end()}, model);
+    const RowParameters& p = model.parameters;
+    for (std::size_t i = 0; i < geometry.size(); ++i) {
+      const double t = std::max(p.floor, p.host + row_time(geometry[i], p).time().base());
+      r[i] = groups.weight[i] * relative(t, data.samples[i]->measured);
+    }
+  };
+  return minimize(problem);
+}
+
+AttentionModel apply_attention(const std::vector<double>& x) {
+  return {.compute = std::exp(x[0]), .memory = std::exp(x[1]), .host = std::exp(x[2])};
+}
+
+LeastSquaresResult fit_attention(const FitData& data) {
+  const Groups groups = group(data.samples);
+  struct Terms {
+    double compute, memory;
+  };
+  std::vector<Terms> terms;
+  for (const Sample* s : data.samples) {
+    const Chip chip = chip_for(data, *s);
+    terms.push_back({.compute = s->work.flops.base() / chip.peak,
+                     .memory = s->work.bytes().base() / (chip.bandwidth * chip.streaming)});
+  }
+  const AttentionModel start;
+  LeastSquares problem;
+  problem.scale = 0.1;
+  problem.shared = kAttentionSize;
+  problem.start = {std::log(start.compute), std::log(start.memory), std::log(start.host)};
+  problem.spread = {1, 1, 1};
+  problem.prior = kPriorStrength * std::sqrt(static_cast<double>(data.samples.size()));
+  problem.group = groups.of;
+  problem.residuals = [&](std::span<const double> x, std::span<double> r) {
+    const AttentionModel m = apply_attention({x.begin(), x.end()});
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const double t = std::pow(
+          std::pow(terms[i].compute * m.compute, 2.5) + std::pow(terms[i].memory * m.memory, 2.5),
+          0.4);
+      r[i] = groups.weight[i] * relative(t + m.host, data.samples[i]->measured);
+    }
+  };
+  return minimize(problem);
+}
+
+}  // namespace rooftile::calibration

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the fitted forms need to know of a machine: its data sheet, and two levels that no data
+// sheet states. The *streaming fraction* is the attained part of the DRAM bandwidth. The *plateau*
+// is time over ideal time of a large matrix product:
+//
+//   tau = energy(process) * peak / board power             time factor of a power-limited board
+//   c   = max(1, peak / published ceiling)                 of the board, else of its chip
+//   P   = max(kappa * c, tau)                              kappa counted from published ceilings
+//         max(kappa, c, tau)                               kappa counted from the peak (AMD)
+//
+// kappa belongs to a family of library kernels. Measured values replace the rules for GPUs that the
+// fit has seen, and hold other boards with the same chip: one with less power per peak is not
+// faster, one with more is not slower. The energy per FLOP comes from two power-limited boards; how
+// the clock of a board of another kind falls under load is the largest uncertainty of the whole
+// predictor.
+#pragma once
+
+#include "cost/learned/weights.h"
+#include "cost/predictor.h"
+#include "hardware/machine.h"
+
+namespace rooftile::cost::learned {
+
+struct Chip {
+  double sms = 1;
+  double peak = 1;       ///< FLOP/s of the units the kernel runs on
+  double bandwidth = 1;  ///< bytes/s of DRAM, data sheet
+  double streaming = 1;  ///< attained fraction of it
+  double l2 = 0;         ///< bytes; 0 when not stated
+  double l1 = 0;         ///< bytes of one SM; 0 when not stated
+  double threads = 2048;
+  double clock = 1e9;
+};
+
+Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights);
+
+/// "8.0/HBM2".
+std::string sibling_key(const hardware::GpuSpec& gpu);
+double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming);
+/// The published copy (else read) bandwidth over the data sheet's.
+std::optional<double> published_fraction(const hardware::GpuSpec& gpu);
+
+/// tau; nothing when the file states no process or power.
+std::optional<double> power_factor(const hardware::GpuSpec& gpu, double peak, double energy,
+                                   const Weights& weights);
+/// c: the board's own published rate, else what those of the other boards with its chip imply. A
+/// rate of FP16 holds for BF16 and the other way round where the data sheet's are equal.
+double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key, const Weights& weights);
+/// max(1, peak / published rate of this kind), with the board's power; nothing where nobody
+/// published one.
+std::optional<BoardFactor> published_ceiling(const hardware::GpuSpec& gpu, hardware::RateKey key);
+/// FP16 for BF16 and the other way round, where the GPU's units run both at the same rate.
+std::optional<hardware::RateKey> same_units(const hardware::GpuSpec& gpu, hardware::RateKey key);
+/// Board power over the peak; 0 where the file states no power.
+double watt_per_tflop(const hardware::GpuSpec& gpu, hardware::RateKey key);
+
+struct PlateauQuery {
+  double peak = 1;
+  hardware::RateKey key;
+  bool measured_ceiling = false;  ///< `peak` was measured on this machine
+};
+double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Plateau& plateau,
+               const Weights& weights);
+
+/// "vendor/isa" where it exists, else "vendor"; nothing for a vendor that was never fitted.
+const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weights);
+
+}  // namespace rooftile::cost::learned

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/learned/learned.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "core/integer.h"
+#include "cost/analytical.h"
+#include "cost/learned/chip.h"
+#include "cost/learned/classes.h"
+#include "cost/learned/gemm_form.h"
+#include "cost/learned/row_form.h"
+
+namespace rooftile::cost::learned {
+
+namespace {
+
+/// GPU time, what a call adds in an operator benchmark, and how well the form fits the kernel.
+struct FormTime {
+  Breakdown gpu;
+  double host = 0;   ///< added when the kernel is timed alone
+  double floor = 0;  ///< the shortest call when the kernel is timed alone
+  bool nearest_class = false;
+  std::optional<mapping::TilePlan> plan;
+  std::optional<AnalyticalTime> analysis = {};  ///< of a convolution: how it runs
+};
+
+struct Question {
+  const Job& job;
+  const hardware::Machine& machine;
+  const Weights& weights;
+  const DeviceModel& model;
+  Chip chip;
+};
+
+hardware::RateKey rate_key(const Question& q) {
+  const auto pipe = q.machine.best_pipe(q.job.work.compute, q.job.work.matrix);
+  return {.dtype = q.job.work.compute, .pipe = pipe.value_or(hardware::Pipe::Vector)};
+}
+
+double plateau_of(const Question& q, const Plateau& p) {
+  const hardware::RateKey key = rate_key(q);
+  const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(key);
+  return plateau(q.machine.gpu, {.peak = q.chip.peak, .key = key, .measured_ceiling = measured}, p,
+                 q.weights);
+}
+
+Breakdown without_launch(Breakdown breakdown) {
+  breakdown.of(Resource::Launch) = {};
+  return breakdown;
+}
+
+/// The fitted product nearest to the kernel: own precision first, then the other one.
+std::pair<const GemmModel*, bool> gemm_model(const Question& q) {
+  const ops::KernelWork& work = q.job.work;
+  const double size = size_of(work.dtype).base();
+  const bool batched = work.kind == ops::KernelClass::BatchedGemm;
+  const auto pick = [](const std::optional<GemmModel>& m) { return m ? &*m : nullptr; };
+  if (work.compute == DType::Fp32) {
+    if (const GemmModel* own = pick(batched ? q.model.bmm : q.model.gemm)) return {own, false};
+    return {pick(q.model.gemm), true};
+  }
+  if (size <= 1) {
+    if (const GemmModel* own = pick(q.model.gemm_8bit)) return {own, batched};
+  }
+  if (const GemmModel* own = pick(q.model.gemm_16bit)) return {own, batched || size != 2};
+  return {pick(q.model.gemm), true};
+}
+
+mapping::TilePlan plan_of(const ops::GemmShape& shape, const GemmTime& time, const Question& q) {
+  mapping::TilePlan plan{.tile_m = time.tile.along_m, .tile_n = time.tile.along_n, .tile_k = 8};
+  const std::int64_t rows = ceil_div(shape.m, plan.tile_m);
+  const std::int64_t columns = ceil_div(shape.n, plan.tile_n);
+  plan.split_k = time.split_k;
+  plan.tiles = shape.batch * rows * columns * time.split_k;
+  plan.concurrent = std::max<std::int64_t>(q.machine.gpu.sm.count, 1);
+  plan.padding = static_cast<double>(rows * plan.tile_m) / static_cast<double>(shape.m) *
+                 static_cast<double>(columns * plan.tile_n) / static_cast<double>(shape.n);
+  return plan;
+}
+
+std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape) {
+  const auto [model, nearest] = gemm_model(q);
+  if (model == nullptr) return std::nullopt;
+  const double level = plateau_of(q, model->plateau);
+  const GemmTime time =
+      gemm_time(gemm_problem(q.job.work, shape), q.chip, *model, q.machine.gpu, q.weights, level);
+  const double correction = neighbour_correction(model->neighbours, q.machine.gpu.isa, shape);
+  return FormTime{.gpu = time.breakdown(std::exp(correction)),
+                  .host = model->parameters.host,
+                  .floor = model->parameters.floor,
+                  .nearest_class = nearest,
+                  .plan = plan_of(shape, time, q)};
+}
+
+std::optional<FormTime> conv_form(const Question& q) {
+  const AnalyticalTime analysis = analytical_time(q.job, q.machine);
+  return FormTime{.gpu = without_launch(analysis.breakdown),
+                  .host = q.model.conv ? q.model.conv->host : 0.0,
+                  .floor = 0,
+                  .nearest_class = !q.model.conv || q.job.work.compute != DType::Fp32,
+                  .plan = analysis.plan,
+                  .analysis = analysis};
+}
+
+std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) {
+  const ops::KernelWork& work = q.job.work;
+  const bool softmax = work.kind == ops::KernelClass::Softmax;
+  const auto& model = softmax ? q.model.softmax : q.model.norm;
+  if (!model) return std::nullopt;
+  const RowGeometry geometry = row_geometry(work, shape, q.chip, *model);
+  return FormTime{.gpu = row_time(geometry, model->parameters),
+                  .host = model->parameters.host,
+                  .floor = model->parameters.floor,
+                  .nearest_class = work.op != (softmax ? "softmax" : "ln"),
+                  .plan = {}};
+}
+
+std::optional<FormTime> pointwise_form(const Question& q) {
+  if (!q.model.pointwise) return std::nullopt;
+  const PointwiseModel& model = *q.model.pointwise;
+  return FormTime{.gpu = pointwise_time(q.job.work, q.chip, model),
+                  .host = model.host,
+                  .floor = pointwise_floor(q.job.work, model),
+                  .nearest_class = !model.floor.contains(q.job.work.op),
+                  .plan = {}};
+}
+
+std::optional<FormTime> attention_form(const Question& q, const ops::AttentionShape& shape) {
+  // One query per sequence is decoding: it streams the cache.
+  const bool decode = shape.queries == 1;
+  const auto& fitted = decode ? q.model.decode : q.model.prefill;
+  const AttentionModel model = fitted.value_or(AttentionModel{});
+  const ops::KernelWork& work = q.job.work;
+  const double stream = work.bytes().base() / (q.chip.bandwidth * q.chip.streaming);
+  Breakdown gpu{.join = 2.5};
+  gpu.of(Resource::Dram) = Seconds::from_base(stream * model.memory);
+  gpu.of(Resource::Compute) = Seconds::from_base(work.flops.base() / q.chip.peak * model.compute);
+  return FormTime{.gpu = gpu,
+                  .host = model.host,
+                  .floor = 0,
+                  .nearest_class = !fitted || work.op != "attention",
+                  .plan = {}};
+}
+
+std::optional<FormTime> form_time(const Question& q) {
+  const ops::WorkShape& shape = q.job.work.shape;
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&shape)) return gemm_form(q, *gemm);
+  if (std::holds_alternative<ops::ConvShape>(shape)) return conv_form(q);
+  if (const auto* attention = std::get_if<ops::AttentionShape>(&shape))
+    return attention_form(q, *attention);
+  const ops::KernelClass kind = q.job.work.kind;
+  if (kind == ops::KernelClass::Softmax || kind == ops::KernelClass::Norm) {
+    if (auto form = row_form(q, std::get<ops::RowShape>(shape))) return form;
+  }
+  return pointwise_form(q);
+}
+
+bool lists(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+bool outside(const ops::KernelWork& work, const hardware::GpuSpec& gpu, const Weights& weights) {
+  const auto it = weights.ranges.find(class_of(work));
+  if (it == weights.ranges.end()) return true;
+  const Range& range = it->second;
+  if (!lists(range.vendors, name_of(gpu.vendor)) || !lists(range.dtypes, name_of(work.dtype)))
+    return true;
+  bool inside = true;
+  for_each_dimension(work, [&](std::string_view name, double value) {
+    const auto limits = range.dimensions.find(name);
+    inside = inside && limits != range.dimensions.end() && value >= limits->second[0] &&
+             value <= limits->second[1];
+  });
+  return !inside;
+}
+
+/// The interval of the class comes from rows of this vendor in this number format, or in one that
+/// runs on the same units at the same rate.
+bool calibrated(const Question& q) {
+  const auto it = q.weights.ranges.find(class_of(q.job.work));
+  if (it == q.weights.ranges.end()) return false;
+  const Range& range = it->second;
+  if (!lists(range.vendors, name_of(q.machine.gpu.vendor))) return false;
+  if (lists(range.dtypes, name_of(q.job.work.dtype))) return true;
+  const auto twin =
+      same_units(q.machine.gpu, {.dtype = q.job.work.dtype, .pipe = rate_key(q).pipe});
+  return q.job.work.compute == q.job.work.dtype && twin &&
+         lists(range.dtypes, name_of(twin->dtype));
+}
+
+double half_width(const Question& q, double seconds, bool nearest_class) {
+  constexpr double kUnknownClass = 0.5;  // where nothing was calibrated
+  const auto widths = q.weights.intervals.find(class_of(q.job.work));
+  if (widths == q.weights.intervals.end()) return kUnknownClass;
+  const double width = widths->second[bucket_of(seconds)];
+  return nearest_class || !calibrated(q) ? std::max(width, kUnknownClass) : width;
+}
+
+Estimate planned(const Job& job, const hardware::Machine& machine,
+                 std::optional<mapping::TilePlan> plan) {
+  Estimate estimate;
+  estimate.plan = plan ? *plan : mapping::decompose(job.work, machine.gpu);
+  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
+  return estimate;
+}
+
+void set_interval(Estimate& estimate, double half_width) {
+  estimate.low = max(estimate.time * std::exp(-half_width), estimate.bound);
+  estimate.high = estimate.time * std::exp(half_width);
+}
+
+/// The kernel timed alone: what the host adds, and no call is shorter than the floor.
+Breakdown isolated(const FormTime& form) {
+  Breakdown breakdown = form.gpu;
+  const double gpu = form.gpu.time().base();
+  breakdown.of(Resource::Host) = Seconds::from_base(std::max(form.host, form.floor - gpu));
+  return breakdown;
+}
+
+class LearnedPredictor final : public Predictor {
+ public:
+  explicit LearnedPredictor(Weights weights) : weights_(std::move(weights)) {}
+
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    const DeviceModel* own = find_model(machine.gpu, weights_);
+    const DeviceModel* model =
+        own != nullptr || weights_.models.empty() ? own : &weights_.models.rbegin()->second;
+    static const DeviceModel kNone;
+    const Question question{.job = job,
+                            .machine = machine,
+                            .weights = weights_,
+                            .model = model != nullptr ? *model : kNone,
+                            .chip = chip_of(job, machine, weights_)};
+    std::optional<FormTime> form;
+    if (model != nullptr) form = form_time(question);
+    Estimate estimate = planned(job, machine, form ? form->plan : std::nullopt);
+    if (!form) {  // the weights hold no model of this class: the bound is all that is known
+      set_time(job.work, job.roof, machine.gpu, {}, estimate);
+      estimate.extrapolated = true;
+      return estimate;
+    }
+    const Breakdown breakdown = job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
+    set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
+    set_interval(estimate, half_width(question, breakdown.time().base(), form->nearest_class));
+    if (form->analysis) {
+      estimate.algorithm = form->analysis->algorithm;
+      estimate.traffic = form->analysis->traffic;
+    }
+    estimate.provenance = Provenance::Learned;
+    estimate.extrapolated = own == nullptr || form->nearest_class ||
+                            (form->analysis && !form->analysis->calibrated) ||
+                            outside(job.work, machine.gpu, weights_);
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return weights_.name; }
+
+  Weights weights_;
+};
+
+class RooflinePredictor final : public Predictor {
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    Estimate estimate = planned(job, machine, std::nullopt);
+    set_time(job.work, job.roof, machine.gpu, roofline_breakdown(job, dram_roofline(job)),
+             estimate);
+    estimate.provenance = Provenance::Analytical;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "roofline"; }
+};
+
+class TrivialPredictor final : public Predictor {
+ public:
+  explicit TrivialPredictor(Weights weights) : weights_(std::move(weights)) {}
+
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    Estimate estimate = planned(job, machine, std::nullopt);
+    std::string key(name_of(machine.gpu.vendor));
+    key += '/';
+    key += class_of(job.work);
+    const auto line = weights_.trivial.find(key);
+    estimate.extrapolated = line == weights_.trivial.end();
+    const TrivialLine fitted = estimate.extrapolated ? TrivialLine{} : line->second;
+    Breakdown breakdown = roofline_breakdown(job, dram_roofline(job) / fitted.utilization);
+    if (job.setting == Setting::Isolated)
+      breakdown.of(Resource::Host) = Seconds::from_base(fitted.overhead);
+    set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
+    estimate.provenance = Provenance::Learned;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "trivial"; }
+
+  Weights weights_;
+};
+
+}  // namespace
+
+double dram_roofline(const Job& job) {
+  return max(job.work.flops / job.roof.compute, job.work.bytes() / job.roof.dram).base();
+}
+
+Breakdown roofline_breakdown(const Job& job, double seconds) {
+  Breakdown breakdown{.residual = seconds / dram_roofline(job)};
+  breakdown.of(Resource::Compute) = job.work.flops / job.roof.compute;
+  breakdown.of(Resource::Dram) = job.work.bytes() / job.roof.dram;
+  return breakdown;
+}
+
+double conv_seconds(const Job& job, const hardware::Machine& machine) {
+  return without_launch(analytical_time(job, machine).breakdown).time().base();
+}
+
+std::unique_ptr<Predictor> make_learned(Weights weights) {
+  return std::make_unique<LearnedPredictor>(std::move(weights));
+}
+std::unique_ptr<Predictor> make_roofline() {
+  return std::make_unique<RooflinePredictor>();
+}
+std::unique_ptr<Predictor> make_trivial(Weights weights) {
+  return std::make_unique<TrivialPredictor>(std::move(weights));
+}
+
+}  // namespace rooftile::cost::learned

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fitted predictor and the baselines that every table shows beside it:
+//
+//   rooftile  physics-shaped forms with fitted constants (gemm_form, row_form); convolutions
+//             by the analytical model (conv_time.h) with a fitted host time
+//   roofline  max(FLOP / peak, compulsory bytes / DRAM bandwidth)
+//   trivial   roofline / utilization + overhead, two fitted numbers per class
+//
+// None is faster than the hierarchical bound. Operators without measurements of their own use the
+// constants of the nearest class and are marked `extrapolated`, as is every kernel whose size,
+// dtype or vendor lies outside of what the weights were fitted on.
+#pragma once
+
+#include <memory>
+
+#include "cost/learned/weights.h"
+#include "cost/predictor.h"
+
+namespace rooftile::cost::learned {
+
+/// max(FLOP / peak, bytes / bandwidth) in seconds.
+double dram_roofline(const Job& job);
+/// The two terms of that maximum; `seconds` is what a model makes of them.
+Breakdown roofline_breakdown(const Job& job, double seconds);
+
+/// GPU time of a convolution by the analytical model, without its launch.
+double conv_seconds(const Job& job, const hardware::Machine& machine);
+
+std::unique_ptr<Predictor> make_learned(Weights weights);
+std::unique_ptr<Predictor> make_roofline();
+std::unique_ptr<Predictor> make_trivial(Weights weights);
+
+}  // namespace rooftile::cost::learned

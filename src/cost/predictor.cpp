@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/predictor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/json.h"
+#include "core/provenance.h"
+#include "core/text.h"
+#include "cost/analytical.h"
+#include "cost/learned/learned.h"
+#include "cost/learned/weights.h"
+#include "cost/neusight/neusight.h"
+
+namespace rooftile::cost {
+
+namespace {
+
+/// The roofline alone: every kernel takes exactly its bound.
+class BoundPredictor final : public Predictor {
+ private:
+  [[nodiscard]] Estimate do_estimate(const Job& job,
+                                     const hardware::Machine& machine) const override {
+    Estimate estimate;
+    estimate.plan = mapping::decompose(job.work, machine.gpu);
+    estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
+    // Another kernel may move less than the modelled one: the bound takes the compulsory bytes.
+    set_time(job.work, job.roof, machine.gpu, {}, estimate);
+    estimate.provenance = Provenance::Bound;
+    return estimate;
+  }
+  [[nodiscard]] std::string_view do_name() const override { return "bound"; }
+};
+
+using Made = Result<std::unique_ptr<Predictor>>;
+
+Made make_bound(const Catalog::File& /*weights*/) {
+  return std::make_unique<BoundPredictor>();
+}
+Made make_roofline(const Catalog::File& /*weights*/) {
+  return learned::make_roofline();
+}
+Made make_delta(const Catalog::File& /*weights*/) {
+  return make_delta_predictor();
+}
+Made make_rooftile(const Catalog::File& file) {
+  ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
+  return learned::make_learned(std::move(weights));
+}
+Made make_trivial(const Catalog::File& file) {
+  ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
+  return learned::make_trivial(std::move(weights));
+}
+Made make_neusight(const Catalog::File& file) {
+  ROOFTILE_TRY(auto weights, neusight::parse_weights(file.content, file.name));
+  return neusight::make_neusight(std::move(weights));
+}
+
+struct PredictorEntry {
+  std::string_view name;
+  std::string_view weights;  ///< folder of data/predictors; empty: it needs none
+  Made (*make)(const Catalog::File& weights);
+};
+
+// The default comes first.
+constexpr std::array kPredictors{
+    PredictorEntry{.name = "rooftile", .weights = "default", .make = make_rooftile},
+    PredictorEntry{.name = "bound", .weights = "", .make = make_bound},
+    PredictorEntry{.name = "delta", .weights = "", .make = make_delta},
+    PredictorEntry{.name = "neusight", .weights = "neusight", .make = make_neusight},
+    PredictorEntry{.name = "roofline", .weights = "", .make = make_roofline},
+    PredictorEntry{.name = "trivial", .weights = "default", .make = make_trivial}};
+
+Made make_entry(const PredictorEntry& entry, const Catalog& catalog) {
+  Catalog::File file;
+  if (!entry.weights.empty()) {
+    ROOFTILE_TRY(file, learned::read_weights_file(catalog, entry.weights));
+  }
+  ROOFTILE_TRY(auto predictor, entry.make(file));
+  predictor->set_input(entry.weights.empty() ? make_builtin_input("predictor", entry.name)
+                                             : make_input("predictor", entry.name, file));
+  return predictor;
+}
+
+/// Weights that `rooftile fit` wrote: "form" names any form but the default one.
+Made make_from_folder(std::string_view folder, const Catalog& catalog) {
+  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, folder));
+  ROOFTILE_TRY(const auto document, JsonDocument::parse(file.content, file.name));
+  ROOFTILE_TRY(auto predictor,
+               document.root().find("form") ? make_neusight(file) : make_rooftile(file));
+  predictor->set_input(make_input("predictor", predictor->name(), file));
+  return predictor;
+}
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kPredictors.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kPredictors[i].name;
+  return names;
+}();
+
+}  // namespace
+
+std::span<const std::string_view> predictor_names() {
+  return kNames;
+}
+
+Result<std::unique_ptr<Predictor>> make_predictor(std::string_view name, const Catalog& catalog) {
+  if (name.empty()) return make_entry(kPredictors.front(), catalog);
+  for (const PredictorEntry& entry : kPredictors) {
+    if (entry.name == name) return make_entry(entry, catalog);
+  }
+  if (name.find('/') != std::string_view::npos) return make_from_folder(name, catalog);
+  return usage_error(fmt::format("unknown predictor \"{}\"", printable(name)),
+                     did_you_mean(name, kNames, "predictors are"));
+}
+
+Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine) {
+  const hardware::GpuSpec& gpu = machine.gpu;
+  const auto rate = machine.best_rate(work.compute, work.matrix);
+  if (!rate) {
+    std::vector<std::string> known;
+    for (const auto& [key, value] : gpu.peak) {
+      known.push_back(fmt::format("{}{}", name_of(key.dtype),
+                                  key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""));
+    }
+    return unsupported(
+        gpu.file,
+        fmt::format("{} states no {} rate, which \"{}\" needs", gpu.name, name_of(work.compute),
+                    work.op),
+        fmt::format("rates of this GPU: {}; choose another --dtype", fmt::join(known, ", ")));
+  }
+  const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram);
+  if (!dram) {
+    return unsupported(gpu.file, fmt::format("{} states no DRAM bandwidth", gpu.name),
+                       "add /memory/dram/bandwidth to its file");
+  }
+  Job job{.work = work,
+          .roof = {.compute = *rate, .l1 = {}, .l2 = {}, .dram = dram->value},
+          .setting = Setting::InStream};
+  if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) job.roof.l1 = l1->value;
+  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) job.roof.l2 = l2->value;
+  return job;
+}
+
+}  // namespace rooftile::cost

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/time_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace rooftile::cost {
+
+namespace {
+
+constexpr double kPowerExponent = 0.63;  // clock ~ power^0.63 near the limit
+constexpr double kDefaultRegisters = 65536;
+
+/// The first number in "TSMC 12nm FFN", "Samsung 8N", "TSMC N5 (XCD) + N6 (IOD)".
+std::optional<double> process_nanometres(const hardware::GpuSpec& gpu) {
+  if (!gpu.process) return std::nullopt;
+  const std::string_view text = *gpu.process;
+  const std::size_t begin = text.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return std::nullopt;
+  double value = 0;
+  for (std::size_t i = begin; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+/// Watts per TFLOP/s at which a process holds its boost clock under FP32 load.
+double needed_watt_per_teraflop(double nanometres, const TimeConstants& constants) {
+  if (nanometres >= 20) return constants.watt_28nm;
+  if (nanometres >= 12) return constants.watt_16nm;
+  if (nanometres >= 7) return 7.4;
+  return 2.8;
+}
+
+/// A scheduler that must feed a whole warp's lanes every clock has no slot left for shared-memory
+/// loads.
+bool wide_scheduler(const hardware::GpuSpec& gpu) {
+  return gpu.sm.fp32_lanes >= gpu.arch.sm.schedulers * gpu.arch.sm.warp_size;
+}
+
+}  // namespace
+
+bool is_fitted(const hardware::Architecture& arch) {
+  return std::find(kFittedArchitectures.begin(), kFittedArchitectures.end(), arch.name) !=
+         kFittedArchitectures.end();
+}
+
+double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants) {
+  const auto process = process_nanometres(gpu);
+  if (!gpu.power_watt || !process) return 1.0;
+  // Of boost: the base clock, and the geometric middle of both.
+  const double base = gpu.clock.base ? *gpu.clock.base / gpu.clock.boost : 1.0;
+  const double middle = std::sqrt(base);
+  const double teraflops = 2.0 * static_cast<double>(gpu.sm.count) *
+                           static_cast<double>(gpu.sm.fp32_lanes) * middle *
+                           gpu.clock.boost.base() / 1e12;
+  const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process, constants);
+  return std::min(1.0, middle * std::pow(share, kPowerExponent));
+}
+
+TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
+                              bool matrix) {
+  return make_time_machine(machine, rate, compute, matrix, TimeConstants{});
+}
+
+TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
+                              bool matrix, const TimeConstants& constants) {
+  const hardware::GpuSpec& gpu = machine.gpu;
+  const auto pipe = machine.best_pipe(compute, matrix);
+  TimeMachine m;
+  m.constants = constants;
+  m.sms = static_cast<double>(gpu.sm.count);
+  m.tensor = pipe && *pipe == hardware::Pipe::Tensor;
+  m.vector_lanes = static_cast<double>(gpu.sm.fp32_lanes);
+  m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
+  m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
+  const bool sustained =
+      pipe && machine.rate_ceiling({.dtype = compute, .pipe = *pipe})->is_measured();
+  m.lanes = (rate / (sustained ? m.clock : gpu.clock.boost)).base() / 2.0 / m.sms;
+  m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
+  m.shared = gpu.sm.shared.value_or(Bytes{});
+  m.l1_size = gpu.l1.size.value_or(Bytes{});
+  m.l1_includes_shared = gpu.l1.includes_shared;
+  m.l2_size = gpu.l2.size.value_or(Bytes{});
+  m.access = traffic::access_of(gpu);
+  m.shared_bandwidth = gpu.sm.shared_bandwidth;
+  const auto per_sm = [&m](BytesPerSecond whole, Hertz clock) { return whole / clock / m.sms; };
+  if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) {
+    m.l1_bandwidth = per_sm(l1->value, l1->is_measured() ? m.clock : gpu.clock.boost);
+  }
+  if (machine.ceilings && machine.ceilings->shared) {
+    m.shared_bandwidth = per_sm(machine.ceilings->shared->value, m.clock);
+  }
+  if (machine.ceilings && machine.ceilings->launch) m.launch = machine.ceilings->launch->value;
+  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) m.l2_bandwidth = l2->value;
+  if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
+    m.dram_bandwidth = dram->value;
+  }
+  m.one_winograd_shape = gpu.arch.library.one_winograd_shape;
+  m.winograd_filter_gradient = gpu.arch.library.winograd_filter_gradient;
+  m.calibrated = !m.tensor && compute == DType::Fp32 && is_fitted(gpu.arch);
+  return m;
+}
+
+Status check_time_fields(const hardware::GpuSpec& gpu) {
+  struct Field {
+    bool present;
+    std::string_view pointer, name;
+  };
+  const std::array fields{Field{gpu.l1.size.has_value(), "/memory/l1/size", "L1 size"},
+                          Field{gpu.l2.size.has_value(), "/memory/l2/size", "L2 size"},
+                          Field{gpu.sm.registers.has_value(), "/sm/registers", "register count"},
+                          Field{gpu.sm.shared.has_value(), "/sm/shared", "shared memory size"}};
+  for (const Field& field : fields) {
+    if (field.present) continue;
+    return unsupported(
+        fmt::format("{}:{}", gpu.file, field.pointer),
+        fmt::format("{} states no {}, which traffic per memory level needs", gpu.name, field.name),
+        "add the field to a copy of the GPU's file and pass that file to --gpu");
+  }
+  return traffic::check_access(gpu);
+}
+
+}  // namespace rooftile::cost

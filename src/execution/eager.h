@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an eager framework really launches for an operator. lower() gives the textbook kernels (and
+// the multiset of [Lee25], kernel by kernel); measured nodes differ from them in known ways:
+//
+//   dropout      inference: nothing; training: reads, writes and a mask, and a slow backward
+//   add, sub     backward hands the gradient on without a copy
+//   contiguous   strided copy forward, nothing backward; slices are views
+//   layer norm, softmax, gelu: fused backward kernels that re-read their inputs
+//   batched products of permuted operands copy them first
+//   gradients are accumulated in place, half of the time
+//
+// The tensor counts below were read off the measured nodes of PyTorch 2.1 (mostly V100, also A100,
+// T4 and MI100/MI210; labels_per_node of the NeuSight artefact): how many times the kernel moves a
+// tensor of its own size. They are properties of the kernels, not of a GPU. A compiler writes the
+// copies of permuted operands itself, at the full rate of a copy (fusion rows of the same
+// artefact).
+#pragma once
+
+#include <vector>
+
+#include "execution/launches.h"
+#include "ops/any_op.h"
+
+namespace rooftile::execution {
+
+/// A kernel with the ratio of the bytes it moves to its compulsory ones; 0 = it is not launched.
+struct ExecutedWork {
+  ops::KernelWork work;
+  double memory_factor = 1.0;
+};
+
+/// `kernels` are the textbook kernels of `op` in `phase`.
+std::vector<ExecutedWork> executed(const ops::AnyOp& op, Phase phase, const LaunchOptions& options,
+                                   const ops::LowerContext& context, ops::KernelList kernels);
+
+}  // namespace rooftile::execution

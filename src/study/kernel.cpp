@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/kernel.h"
+
+#include <fmt/format.h>
+
+#include "aggregate/step.h"
+#include "core/provenance.h"
+#include "core/text.h"
+#include "cost/predictor.h"
+#include "hardware/machine.h"
+#include "hardware/plausible.h"
+#include "report/make.h"
+
+namespace rooftile::study {
+
+namespace {
+
+std::string arithmetic(cost::Resource limiter, const cost::Job& job,
+                       const traffic::Traffic& traffic) {
+  switch (limiter) {
+    case cost::Resource::Compute:
+      return fmt::format("{} at {}{}", format_flops(cost::least_flops(job.work)),
+                         format_rate(job.roof.compute),
+                         cost::least_flops(job.work) < job.work.flops ? " (Winograd or FFT)" : "");
+    case cost::Resource::L1:
+      return fmt::format("{} at {}", format_bytes(traffic.l1), format_rate(*job.roof.l1));
+    case cost::Resource::L2:
+      return fmt::format("{} at {}", format_bytes(traffic.l2), format_rate(*job.roof.l2));
+    case cost::Resource::Dram:
+      return fmt::format("{} at {} ({} may be in L2 already)",
+                         format_bytes(traffic.dram() - traffic.dram_avoidable),
+                         format_rate(job.roof.dram), format_bytes(traffic.dram_avoidable));
+    case cost::Resource::Launch: return "shortest kernel seen";
+    case cost::Resource::Shared:
+    case cost::Resource::Link:
+    case cost::Resource::Latency:
+    case cost::Resource::Host: break;  // no roofs of a kernel
+  }
+  return {};
+}
+
+report::KernelReport explain(const execution::Launch& kernel, const cost::Job& job,
+                             const cost::Estimate& estimate, const hardware::Machine& machine) {
+  report::KernelReport report;
+  report.row = report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
+  const traffic::Traffic least = traffic::compulsory(job.work, machine.gpu);
+  const cost::BoundTerms terms = cost::bound_terms(job.work, least, job.roof);
+  for (const cost::Resource limiter : cost::kRoofs) {
+    if (const auto& term = terms[static_cast<std::size_t>(limiter)]) {
+      report.terms.push_back({.limiter = std::string(name_of(limiter)),
+                              .ms = to_ms(*term),
+                              .arithmetic = arithmetic(limiter, job, least)});
+    } else {
+      report.unknown.emplace_back(name_of(limiter));
+    }
+  }
+  return report;
+}
+
+/// The kernels of a pass; one gradient alone exists for convolutions.
+Result<ops::KernelList> works_of(const ops::AnyOp& op, const std::string& pass, DType dtype) {
+  const ops::LowerContext context{.precision = ops::precision_of(dtype)};
+  const bool gradient = pass == "dgrad" || pass == "wgrad";
+  const bool conv = std::holds_alternative<ops::Conv2d>(op);
+  if (pass != "forward" && pass != "backward" && !(gradient && conv)) {
+    return usage_error(fmt::format("unknown --pass \"{}\"", printable(pass)),
+                       conv ? "--pass is one of forward, backward, dgrad, wgrad"
+                            : "--pass is one of forward, backward");
+  }
+  ops::KernelList works;
+  if (pass == "forward") {
+    ops::forward(op, context, works);
+  } else {
+    ops::backward(op, context, works);
+  }
+  if (!gradient) return works;
+  const ops::ConvPass wanted =
+      pass == "dgrad" ? ops::ConvPass::DataGradient : ops::ConvPass::FilterGradient;
+  std::erase_if(works, [wanted](const ops::KernelWork& work) {
+    return std::get<ops::ConvShape>(work.shape).pass != wanted;
+  });
+  return works;
+}
+
+}  // namespace
+
+Result<report::KernelsReport> kernel(const ops::AnyOp& op, const KernelRequest& request,
+                                     const Catalog& catalog) {
+  auto dtype = parse_dtype(request.dtype);
+  if (!dtype) return usage_error(dtype.error().message, dtype.error().hint);
+  ROOFTILE_CHECK(ops::check(op));
+  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
+  ROOFTILE_TRY(const auto predictor, cost::make_predictor(request.predictor, catalog));
+  ROOFTILE_CHECK(predictor->check(machine));
+
+  ROOFTILE_TRY(const ops::KernelList works, works_of(op, request.pass, *dtype));
+  for (const ops::KernelWork& work : works) {
+    if (!work.matrix && work.dtype != *dtype) {
+      return usage_error(fmt::format("{} does not run in {}", work.op, name_of(*dtype)),
+                         fmt::format("{} is a format of matrix products; choose --dtype {}",
+                                     name_of(*dtype), name_of(work.dtype)));
+    }
+  }
+  const bool backward = request.pass != "forward";
+  report::KernelsReport report;
+  report.warnings = hardware::warnings_of(machine);
+  for (const ops::KernelWork& work : works) {
+    ROOFTILE_TRY(auto job, cost::bind(work, machine));
+    job.setting = cost::Setting::Isolated;
+    const execution::Launch lowered{
+        .name = work.op,
+        .phase = backward ? execution::Phase::Backward : execution::Phase::Forward,
+        .work = work};
+    auto one = explain(lowered, job, predictor->estimate(job, machine), machine);
+    job.setting = cost::Setting::InStream;
+    one.in_stream_ms = to_ms(predictor->estimate(job, machine).time);
+    one.gpu_name = machine.gpu.name;
+    one.predictor = predictor->name();
+    report.kernels.push_back(std::move(one));
+  }
+  std::vector<Input> inputs = inputs_of(machine);
+  inputs.push_back(predictor->input());
+  set_provenance(inputs, report);
+  return report;
+}
+
+}  // namespace rooftile::study

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words of a Request ("train", "bf16", "flash") checked and turned into the typed options of
+// the layers below.
+#pragma once
+
+#include "aggregate/memory.h"
+#include "aggregate/parallel.h"
+#include "core/result.h"
+#include "execution/launches.h"
+#include "graph/import_model.h"
+#include "ops/any_op.h"
+#include "rooftile/request.h"
+
+namespace rooftile::study {
+
+struct StepOptions {
+  bool fuse = false;  ///< compile chains of vector operators into one kernel
+  graph::ImportOptions import;
+  execution::LaunchOptions lower;
+  aggregate::MemoryOptions memory;
+  aggregate::Parallelism parallelism;
+};
+
+Result<StepOptions> parse_step_options(const Request& request);
+
+/// The model of the request; options that it cannot follow are errors.
+Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
+                                 const Catalog& catalog);
+
+/// The kernels that the step launches on one GPU, or the one of `conv` that `conv->pass` names.
+struct StepKernels {
+  std::vector<execution::Launch> kernels;
+  std::vector<std::string> notes;  ///< of the graph
+  Input model;                     ///< empty for one layer
+};
+Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
+                                 const Catalog& catalog);
+
+}  // namespace rooftile::study

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/provenance.h"
+#include "core/text.h"
+#include "hardware/load.h"
+#include "hardware/machine.h"
+#include "hardware/plausible.h"
+#include "profile/evaluate.h"
+#include "profile/importer.h"
+#include "study/roofline_predict.h"
+
+namespace rooftile::study {
+
+namespace {
+
+namespace fs = std::filesystem;
+using profile::RawProfile;
+
+struct NamedProfile {
+  std::string label;
+  bool fixed = false;  ///< the label was given; only files with the same one may join
+  RawProfile profile;
+};
+
+/// "forward=fw.csv" -> label and path; a file that exists under the whole name has no label.
+std::pair<std::string, std::string> split_label(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::error_code ignored;
+  if (equals == std::string::npos || equals == 0 || fs::exists(text, ignored) ||
+      text.find('/') < equals) {
+    return {"", text};
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::string file_stem(const std::string& path) {
+  return path == "-" || path == "<stdin>" ? "stdin" : fs::path(path).filename().string();
+}
+
+/// What the names of a run's files have in common, or the first name.
+std::string common_name(const std::vector<std::string>& files) {
+  std::string prefix = file_stem(files.front());
+  for (const std::string& file : files) {
+    const std::string name = file_stem(file);
+    std::size_t n = 0;
+    while (n < std::min(prefix.size(), name.size()) && prefix[n] == name[n]) ++n;
+    prefix.resize(n);
+  }
+  while (!prefix.empty() &&
+         std::string_view("._- ").find(prefix.back()) != std::string_view::npos) {
+    prefix.pop_back();
+  }
+  return prefix.empty() ? file_stem(files.front()) : prefix;
+}
+
+/// The file itself, or all files below a folder (passes have folders of their own).
+Result<std::vector<std::string>> files_of(const std::string& path) {
+  constexpr std::size_t kMostFiles = 10'000;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector{path};
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code unreadable;
+    if (it->is_regular_file(unreadable)) files.push_back(it->path().string());
+    if (files.size() > kMostFiles) {
+      return bad_input(path, fmt::format("the folder holds more than {} files", kMostFiles),
+                       "name the folder of one run");
+    }
+  }
+  if (error) return bad_input(path, "cannot be listed: " + error.message());
+  if (files.empty()) return bad_input(path, "the folder holds no files");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Adds an export to the run with the same label, or to the one that it completes best.
+void assign(std::vector<NamedProfile>& runs, RawProfile profile, const std::string& label) {
+  NamedProfile* home = nullptr;
+  double best = 0.0;
+  for (NamedProfile& run : runs) {
+    const double score = !label.empty() ? (run.label == label ? 1.0 : 0.0)
+                         : run.fixed    ? 0.0
+                                        : affinity(run.profile, profile);
+    if (!(score > best)) continue;
+    best = score;
+    home = &run;
+  }
+  if (home != nullptr) {
+    home->profile = merge(std::move(home->profile), profile);
+  } else {
+    runs.push_back({.label = label, .fixed = !label.empty(), .profile = std::move(profile)});
+  }
+}
+
+/// Runs without a label are called after their files, without what all of them share.
+void name_runs(std::vector<NamedProfile>& runs) {
+  std::vector<std::string*> unnamed;
+  for (NamedProfile& run : runs) {
+    if (!run.label.empty()) continue;
+    run.label = common_name(run.profile.files);
+    unnamed.push_back(&run.label);
+  }
+  if (unnamed.size() < 2) return;
+  std::size_t shared = unnamed.front()->size();
+  for (const std::string* label : unnamed) {
+    std::size_t n = 0;
+    while (n < std::min(shared, label->size()) && (*label)[n] == (*unnamed.front())[n]) ++n;
+    shared = n;
+  }
+  while (shared > 0 &&
+         std::string_view("._- ").find((*unnamed.front())[shared - 1]) == std::string_view::npos) {
+    --shared;  // whole words only
+  }
+  const bool distinct = std::all_of(unnamed.begin(), unnamed.end(),
+                                    [shared](const std::string* l) { return l->size() > shared; });
+  if (!distinct) return;
+  for (std::string* label : unnamed) label->erase(0, shared);
+}
+
+/// A folder is called by its name, and by those above it while another export has the same one.
+std::string folder_label(const std::string& path, const std::vector<std::string>& exports) {
+  const auto clean = [](const std::string& text) {
+    fs::path folder = fs::path(split_label(text).second).lexically_normal();
+    return folder.has_filename() ? folder : folder.parent_path();
+  };
+  fs::path own = clean(path);
+  fs::path label = own.filename();
+  std::vector<fs::path> others;
+  for (const std::string& other : exports) {
+    if (split_label(other).first.empty() && clean(other) != own) others.push_back(clean(other));
+  }
+  const auto taken = [&](const fs::path& name) {
+    return std::any_of(others.begin(), others.end(), [&](const fs::path& other) {
+      return ("/" + other.string()).ends_with("/" + name.string());
+    });
+  };
+  while (taken(label) && own.has_parent_path() && own.parent_path() != own) {
+    own = own.parent_path();
+    label = own.filename() / label;
+  }
+  return label.string();
+}
+
+/// Reads all exports; machine descriptions (no kernels) are collected in `machine`. Profilers write
+/// logs and lists beside their tables: what is no export is left out of a folder, with a note.
+Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& exports,
+                                            RawProfile& machine) {
+  std::vector<NamedProfile> runs;
+  for (const std::string& text : exports) {
+    const auto [given, path] = split_label(text);
+    ROOFTILE_TRY(const auto files, files_of(path));
+    std::string label = given;
+    if (label.empty() && files.size() > 1) label = folder_label(path, exports);
+    std::optional<Error> refused;
+    std::size_t read = 0;
+    for (const std::string& file : files) {
+      auto profile = profile::import_file(file);
+      if (!profile) {
+        const bool other = profile::is_not_kernels(profile.error());
+        if (files.size() == 1 || (!other && !profile::is_unknown_format(profile.error()))) {
+          return tl::unexpected(profile.error());
+        }
+        refused = profile.error();
+        machine.notes.push_back(
+            file + (other ? " holds API calls, copies or annotations, not kernels, and was left out"
+                          : " is not a profiler export and was left out"));
+        continue;
+      }
+      ++read;
+      if (profile->kernels.empty()) {
+        machine = merge(std::move(machine), *profile);
+      } else {
+        assign(runs, *std::move(profile), label);
+      }
+    }
+    if (read == 0 && refused) return tl::unexpected(*refused);
+  }
+  name_runs(runs);
+  return runs;
+}
+
+/// A description beside the exports knows the chip better than what counter names suggest.
+void adopt_device(NamedProfile& run, const RawProfile& machine) {
+  profile::DeviceFacts& device = run.profile.device;
+  if (device.name.empty()) device.name = machine.device.name;
+  const bool amd = hardware::vendor_of_isa(device.isa) == hardware::Vendor::Amd &&
+                   hardware::vendor_of_isa(machine.device.isa) == hardware::Vendor::Amd;
+  if (device.isa.empty() || amd) {
+    if (!machine.device.isa.empty()) device.isa = machine.device.isa;
+  }
+}
+
+/// The catalogue's machine: the one asked for, or the one that the export names.
+Result<std::optional<hardware::Machine>> catalogue_machine(const RooflineRequest& request,
+                                                           const std::string& device,
+                                                           const Catalog& catalog) {
+  if (!request.gpu.empty()) {
+    ROOFTILE_TRY(hardware::Machine machine,
+                 hardware::load_machine(catalog, request.gpu, std::nullopt));
+    return std::optional(std::move(machine));
+  }
+  if (device.empty()) return std::nullopt;
+  auto machine = hardware::load_machine(catalog, device, std::nullopt);
+  if (!machine && !machine.error().where.empty()) return tl::unexpected(machine.error());
+  if (!machine) return std::nullopt;  // not in the catalogue; the chart says that roofs are missing
+  return std::optional(*std::move(machine));
+}
+
+using Warnings = std::vector<profile::Warning>;
+
+/// "lint: x.json:/peak/fp32: ..." -> name and message; what was said before is not repeated.
+void add_named(const std::vector<std::string>& texts, Warnings& warnings) {
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.find(": ");
+    profile::Warning warning{text.substr(0, colon), text.substr(colon + 2)};
+    const bool said = std::any_of(warnings.begin(), warnings.end(), [&](const auto& earlier) {
+      return earlier.name == warning.name && earlier.message == warning.message;
+    });
+    if (!said) warnings.push_back(std::move(warning));
+  }
+}
+
+/// Roofs that came with the exports, held against the data sheet as a machine file is.
+Status check_roofs(const roofline::Roofs& roofs, const std::string& file,
+                   const std::optional<hardware::Machine>& machine, Warnings& warnings) {
+  if (!machine) return {};
+  hardware::Ceilings ceilings;
+  for (const roofline::MemoryRoof& roof : roofs.memory) {
+    if (roof.level) ceilings.bandwidth[*roof.level].value = roof.bandwidth;
+  }
+  for (const roofline::ComputeRoof& roof : roofs.compute) {
+    ceilings.rate[roof.key].value = roof.rate;
+  }
+  for (const hardware::LintFinding& finding : hardware::lint(ceilings, machine->gpu)) {
+    const std::string name = finding.pointer.substr(finding.pointer.rfind('/') + 1);
+    const std::string message =
+        fmt::format("the {} roof {} ({})", name, finding.message, finding.rule);
+    if (hardware::is_refused(finding)) {
+      return bad_input(file, message, "correct the number, or state the GPU it is of with --gpu");
+    }
+    add_named({fmt::format("lint: {}: {}", file, message)}, warnings);
+  }
+  return {};
+}
+
+/// Roofs of --machine. `known` is the GPU that was asked for or that the exports name.
+Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog,
+                                      const std::optional<hardware::Machine>& known,
+                                      Warnings& warnings, std::vector<Input>& inputs) {
+  ROOFTILE_TRY(const hardware::Ceilings ceilings, hardware::load_ceilings(*request.machine));
+  // A processor is in no catalogue, and neither is every GPU: their ceilings stand alone.
+  if (!known && !ceilings.gpu) {
+    ROOFTILE_CHECK(hardware::check_plausible(ceilings));
+    add_named(hardware::warnings_of(ceilings), warnings);
+    inputs.push_back(ceilings.input);
+    return roofline::roofs_of(ceilings);
+  }
+  const std::string gpu = !request.gpu.empty() ? request.gpu : known ? known->gpu.id : "";
+  ROOFTILE_TRY(const hardware::Machine machine,
+               hardware::load_machine(catalog, gpu, request.machine));
+  add_named(hardware::warnings_of(machine), warnings);
+  add_inputs(inputs_of(machine), inputs);
+  return roofline::roofs_of(machine);
+}
+
+std::optional<Hertz> mean_clock(const std::vector<roofline::NamedRun>& runs) {
+  double weighted = 0.0, time = 0.0;
+  for (const auto& named : runs) {
+    for (const auto& kernel : named.run.kernels) {
+      if (!kernel.clock || !kernel.time) continue;
+      weighted += kernel.clock->base() * kernel.time->base();
+      time += kernel.time->base();
+    }
+  }
+  if (!(time > 0.0)) return std::nullopt;
+  return Hertz::from_base(weighted / time);
+}
+
+Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catalog& catalog,
+                                     const std::vector<roofline::NamedRun>& runs,
+                                     const std::optional<hardware::Machine>& machine,
+                                     const RawProfile& described, Warnings& warnings,
+                                     std::vector<Input>& inputs) {
+  roofline::Roofs roofs;
+  if (machine) add_named(hardware::warnings_of(*machine), warnings);
+  if (request.machine) {
+    ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine, warnings, inputs));
+  }
+  const roofline::Roofs beside = roofline::roofs_of(described.roofs, described.sweep);
+  if (!described.files.empty()) {
+    ROOFTILE_CHECK(check_roofs(beside, described.files.front(), machine, warnings));
+  }
+  roofs = prefer(std::move(roofs), beside);
+  if (request.gpu.empty()) {  // a GPU that was asked for is wanted instead of the export's own
+    for (const auto& named : runs) {
+      const roofline::Roofs own = roofline::roofs_of(named.run.export_roofs, mean_clock(runs));
+      ROOFTILE_CHECK(check_roofs(own, named.files.front(), machine, warnings));
+      roofs = prefer(std::move(roofs), own);
+    }
+  }
+  if (machine) roofs = prefer(std::move(roofs), roofline::roofs_of(*machine));
+  return roofs;
+}
+
+Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& runs) {
+  if (request.subtract.empty()) return {};
+  if (runs.size() != 1) {
+    return usage_error(fmt::format("--subtract needs one run to subtract from, but the exports are "
+                                   "{} runs",
+                                   runs.size()),
+                       "give the files of one run, or join them with the same label: all=a.csv "
+                       "all=b.csv");
+  }
+  RawProfile ignored;
+  ROOFTILE_TRY(const auto parts, load_runs(request.subtract, ignored));
+  for (const NamedProfile& part : parts) {
+    ROOFTILE_TRY(runs.front().profile, subtract(runs.front().profile, part.profile));
+    runs.front().label += " minus " + part.label;
+  }
+  if (runs.front().profile.kernels.empty()) {
+    return bad_input(request.subtract.front(), "nothing is left: it has every launch of the run",
+                     "the first export must be the longer run, e.g. all.csv --subtract fw.csv");
+  }
+  return {};
+}
+
+/// Runs of another GPU than the one whose roofs they are under.
+void warn_other_gpus(const std::vector<NamedProfile>& runs,
+                     const std::optional<hardware::Machine>& machine, const Catalog& catalog,
+                     roofline::Chart& chart) {
+  if (!machine) return;
+  for (const NamedProfile& run : runs) {
+    const profile::DeviceFacts& device = run.profile.device;
+    const auto own = device.name.empty() ? Result<hardware::GpuSpec>(bad_input("", "no name"))
+                                         : hardware::load_gpu(catalog, device.name);
+    const bool other =
+        own ? own->id != machine->gpu.id : !device.isa.empty() && device.isa != machine->gpu.isa;
+    if (!other) continue;
+    chart.warnings.push_back(
+        {"other-gpu",
+         fmt::format("{} was measured on {}, but is placed under the roofs of {}", run.label,
+                     device.name.empty() ? device.isa : device.name, machine->gpu.name)});
+  }
+}
+
+/// Without roofs: which GPUs of the catalogue the export could be of.
+Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Chart& chart) {
+  for (profile::Warning& warning : chart.warnings) {
+    if (warning.name != "no-roofs" || isa.empty()) continue;
+    ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
+    std::string list;
+    for (const hardware::GpuSpec& gpu : gpus) {
+      if (gpu.isa == isa) list += (list.empty() ? "" : ", ") + gpu.id;
+    }
+    if (!list.empty()) warning.message += fmt::format(" (with {}: {})", isa, list);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& catalog) {
+  RawProfile described;
+  ROOFTILE_TRY(auto profiles, load_runs(request.exports, described));
+  ROOFTILE_CHECK(subtract_runs(request, profiles));
+  if (request.compare && profiles.size() != 2) {
+    return usage_error(fmt::format("--compare needs two runs, the exports are {}", profiles.size()),
+                       "label them: first=a.csv second=b.csv");
+  }
+  std::string device = described.device.name;
+  for (NamedProfile& run : profiles) {
+    adopt_device(run, described);
+    if (device.empty()) device = run.profile.device.name;
+  }
+  ROOFTILE_TRY(const auto machine, catalogue_machine(request, device, catalog));
+  const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
+                                            .mean_clock = request.nersc,
+                                            .inner_join = request.nersc,
+                                            .tensor_512 = request.nersc,
+                                            .launch_groups = request.predict};
+  std::vector<roofline::NamedRun> runs;
+  for (const NamedProfile& named : profiles) {
+    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation, catalog));
+    run.label = named.label;
+    runs.push_back({.run = std::move(run), .files = named.profile.files});
+  }
+  Warnings warnings;
+  std::vector<Input> inputs;
+  if (machine) inputs = inputs_of(*machine);
+  ROOFTILE_TRY(const roofline::Roofs roofs,
+               choose_roofs(request, catalog, runs, machine, described, warnings, inputs));
+  roofline::ChartOptions options;
+  options.group_by_phase = request.group_by_phase;
+  options.compare = request.compare;
+  options.binary_units = request.nersc;
+  std::string title;
+  for (const auto& named : runs) title += (title.empty() ? "" : ", ") + named.run.label;
+  if (title.empty()) title = described.files.empty() ? "machine" : common_name(described.files);
+  roofline::Chart chart = make_chart(std::move(runs), roofs, options);
+  std::string isa;
+  for (const NamedProfile& named : profiles) {
+    if (isa.empty()) isa = named.profile.device.isa;
+  }
+  ROOFTILE_CHECK(suggest_gpus(catalog, isa, chart));
+  warn_other_gpus(profiles, machine, catalog, chart);
+  chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());
+  for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
+  if (request.predict) {
+    ROOFTILE_TRY(const auto used,
+                 predict_kernels({.machine = machine, .step = request.step}, catalog, chart));
+    add_inputs(used, inputs);
+  }
+  chart.provenance = make_provenance(inputs);
+  for (std::string& note : replacement_notes(chart.provenance)) {
+    chart.warnings.push_back({"overlay", std::move(note)});
+  }
+  chart.title = title + (device.empty() ? "" : " on " + device);
+  return chart;
+}
+
+}  // namespace rooftile::study

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/roofline_predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/text.h"
+#include "cost/predictor.h"
+#include "ops/any_op.h"
+#include "report/make.h"
+#include "study/model_match.h"
+#include "study/predict.h"
+#include "traffic/traffic.h"
+
+namespace rooftile::study {
+
+namespace {
+
+using profile::KernelRecord;
+
+constexpr double kDepthTolerance = 0.75;  ///< of k: an epilogue adds a FLOP or so per output
+
+/// Why a kernel has no prediction, in the order in which the conditions are looked at.
+enum class Lack : std::uint8_t {
+  NotAProduct,
+  Operator,
+  Convolution,
+  Tile,
+  Grid,
+  Flops,
+  Depth,
+  Rate
+};
+constexpr std::array<std::string_view, 8> kLacks{
+    "are not matrix products or convolutions",
+    "fit no operator of the model, or several",
+    "are convolutions, whose shapes only --model tells",
+    "name no tile",
+    "come without their grid",
+    "come without complete FLOP counters (traces: record_shapes=True tells shapes too)",
+    "have FLOPs that fit no depth of the product",
+    "use a number format without a rate on this GPU"};
+
+/// The prediction of several launches grows by those of one shape.
+struct Sum {
+  roofline::Prediction total;
+  std::set<std::string> shapes, names;
+  bool in_order = true;
+  Seconds longest;
+
+  void add(const OperatorReport& op) {
+    const auto ms = [](double value) { return Seconds::from_base(value * 1e-3); };
+    total.time += ms(op.latency_ms);
+    total.low += ms(op.low_ms);
+    total.high += ms(op.high_ms);
+    total.flops += Flops::from_base(op.flops);
+    total.bytes[0] += Bytes::from_base(op.traffic.l1);
+    total.bytes[1] += Bytes::from_base(op.traffic.l2);
+    total.bytes[2] += Bytes::from_base(op.traffic.dram);
+    if (ms(op.latency_ms) > longest) {
+      longest = ms(op.latency_ms);
+      total.limiter = op.limiter;
+      total.rate = op.rate;
+      total.algorithm = op.algorithm;
+    }
+    shapes.insert(op.shape);
+  }
+
+  roofline::Prediction finish(std::string match) {
+    total.match = std::move(match);
+    total.shape = shapes.size() == 1 ? *shapes.begin() : fmt::format("{} shapes", shapes.size());
+    return std::move(total);
+  }
+};
+
+/// Launches that are alike; an export that does not list launches is taken as one group.
+std::vector<const KernelRecord*> groups_of(const KernelRecord& record) {
+  std::vector<const KernelRecord*> out;
+  for (const KernelRecord& group : record.groups) out.push_back(&group);
+  if (out.empty()) out.push_back(&record);
+  return out;
+}
+
+/// The number format that did most of the FLOPs.
+DType main_dtype(const KernelRecord& record) {
+  if (record.product) return record.product->dtype;
+  const auto most = std::max_element(
+      record.flops_by.begin(), record.flops_by.end(),
+      [](const auto& a, const auto& b) { return a.second.base() < b.second.base(); });
+  return most == record.flops_by.end() ? DType::Fp32 : most->first.dtype;
+}
+
+std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops::GemmShape& shape,
+                                           const hardware::Machine& machine,
+                                           const cost::Predictor& predictor) {
+  const ops::AnyOp product =
+      ops::BatchedMatmul{.batch = shape.batch, .m = shape.m, .n = shape.n, .k = shape.k};
+  if (!ops::check(product)) return std::nullopt;
+  ops::KernelList works;
+  ops::forward(product, {.precision = ops::precision_of(main_dtype(group))}, works);
+  if (works.size() != 1) return std::nullopt;
+  const auto job = cost::bind(works.front(), machine);
+  if (!job) return std::nullopt;  // the machine states no rate of this number format
+  const execution::Launch kernel{
+      .name = group.name, .count = group.launches, .work = works.front()};
+  cost::Estimate estimate = predictor.estimate(*job, machine);
+  if (const auto tile = tile_of(group.name); tile && group.grid) {
+    // The launch tells its tile, and so its bytes; the predictor only knows which one is likely.
+    estimate.plan.tile_m = tile->m;
+    estimate.plan.tile_n = tile->n;
+    estimate.plan.split_k = 1;
+    estimate.plan.tiles = (*group.grid)[0] * (*group.grid)[1] * (*group.grid)[2];
+    estimate.plan.padding = 1.0;
+    estimate.traffic = traffic::model(works.front(), estimate.plan, machine.gpu);
+  }
+  return report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
+}
+
+Lack lack_of_name(const KernelRecord& group) {
+  const auto kind = product_kind(group.name);
+  if (!kind) return Lack::NotAProduct;
+  if (*kind != ProductKind::Gemm) return Lack::Convolution;
+  if (!tile_of(group.name)) return Lack::Tile;
+  if (!group.grid) return Lack::Grid;
+  if (!group.flops || !group.flops_complete) return Lack::Flops;
+  return Lack::Depth;
+}
+
+/// All launches from tile, grid and FLOPs, or the reason why not.
+std::optional<roofline::Prediction> by_name(const KernelRecord& record,
+                                            const hardware::Machine& machine,
+                                            const cost::Predictor& predictor, Lack& lack) {
+  Sum sum;
+  bool traced = true;
+  for (const KernelRecord* group : groups_of(record)) {
+    traced = traced && group->product;
+    const auto shape = gemm_shape_of(*group);
+    if (!shape) {
+      lack = lack_of_name(*group);
+      return std::nullopt;
+    }
+    const auto op = predict_gemm(*group, *shape, machine, predictor);
+    if (!op) {
+      lack = Lack::Rate;
+      return std::nullopt;
+    }
+    sum.add(*op);
+  }
+  return sum.finish(traced ? "shapes of the trace" : "tile and grid");
+}
+
+/// All launches as operators of the model, or nothing.
+std::optional<roofline::Prediction> by_model(const KernelRecord& record,
+                                             const std::map<std::int64_t, Match>& matches,
+                                             const hardware::Machine& machine) {
+  if (record.groups.empty()) return std::nullopt;
+  Sum sum;
+  std::map<const aggregate::OperatorEstimate*, std::int64_t> launches;
+  for (const KernelRecord& group : record.groups) {
+    for (const std::int64_t ordinal : group.ordinals) {
+      const auto found = matches.find(ordinal);
+      if (found == matches.end()) return std::nullopt;
+      launches[found->second.op] += 1;
+      sum.in_order = sum.in_order && found->second.in_order;
+    }
+  }
+  for (const auto& [op, count] : launches) {
+    aggregate::OperatorEstimate repeated = *op;
+    repeated.kernel.count = count;
+    sum.add(report::make_operator(repeated, machine));
+    sum.names.insert(op->kernel.name);
+  }
+  std::string match = *sum.names.begin();
+  if (sum.names.size() > 1) match += fmt::format(" and {} more", sum.names.size() - 1);
+  return sum.finish(match + (sum.in_order ? ", by order" : ", by grid and FLOPs"));
+}
+
+/// Operators of the launches of each run; every run repeats the same step.
+std::map<std::string, std::map<std::int64_t, Match>> match_runs(
+    const roofline::Chart& chart, const std::vector<aggregate::OperatorEstimate>& step) {
+  std::map<std::string, std::vector<const KernelRecord*>> runs;
+  for (const roofline::Point& point : chart.points) {
+    runs[point.phase].push_back(&point.record);
+  }
+  std::map<std::string, std::map<std::int64_t, Match>> out;
+  for (const auto& [label, records] : runs) out[label] = match_step(records, step);
+  return out;
+}
+
+std::string reasons(const std::map<Lack, std::size_t>& lacks) {
+  std::string text;
+  for (const auto& [lack, count] : lacks) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count,
+                        kLacks[static_cast<std::size_t>(lack)]);
+  }
+  return text;
+}
+
+bool is_plain_gemm(std::string_view name) {
+  return product_kind(name) == ProductKind::Gemm &&
+         to_lower(name).find("cudnn") == std::string::npos;
+}
+
+}  // namespace
+
+std::optional<ops::GemmShape> gemm_shape_of(const KernelRecord& record) {
+  if (record.product && is_plain_gemm(record.name)) {
+    const profile::Product& p = *record.product;
+    return ops::GemmShape{.batch = p.batch, .m = p.m, .n = p.n, .k = p.k};
+  }
+  if (!is_plain_gemm(record.name) || !record.grid || !record.flops || !record.flops_complete ||
+      record.launches < 1) {
+    return std::nullopt;
+  }
+  const auto tile = tile_of(record.name);
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;
+  const auto& [x, y, z] = *record.grid;
+  if (!tile || x < 1 || y < 1 || z < 1 || x > kMostBlocks || y > 65535 || z > 65535) {
+    return std::nullopt;
+  }
+  if ((x == 1) != (y == 1)) return std::nullopt;  // how the tiles lie is not told
+  const ops::GemmShape shape{.batch = z, .m = x * tile->m, .n = y * tile->n, .k = 1};
+  const double outputs = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                         static_cast<double>(shape.batch);
+  const double depth =
+      record.flops->base() / static_cast<double>(record.launches) / (2.0 * outputs);
+  const double k = 8.0 * std::round(depth / 8.0);
+  if (!(k >= 8.0 && k <= 1e7) || std::abs(depth - k) > kDepthTolerance) return std::nullopt;
+  return ops::GemmShape{
+      .batch = shape.batch, .m = shape.m, .n = shape.n, .k = static_cast<std::int64_t>(k)};
+}
+
+Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Catalog& catalog,
+                                           roofline::Chart& chart) {
+  if (!request.machine) {
+    chart.warnings.push_back({"predict-no-gpu",
+                              "nothing is predicted: the exports do not name a GPU of the "
+                              "catalogue; state it with --gpu"});
+    return std::vector<Input>{};
+  }
+  const hardware::Machine& machine = *request.machine;
+  ROOFTILE_TRY(const auto predictor, cost::make_predictor({}, catalog));
+  EstimatedKernels step;
+  const bool modelled = !request.step.model.empty();
+  if (modelled) {
+    ROOFTILE_TRY(step, estimate_kernels(request.step, {}, machine, catalog, *predictor));
+    for (std::string& note : step.notes) chart.warnings.push_back({"model", std::move(note)});
+  }
+  const auto matches = match_runs(chart, step.operators);
+  std::map<Lack, std::size_t> lacks;
+  std::size_t unknown = 0;
+  double share = 0.0;
+  for (roofline::Point& point : chart.points) {
+    Lack lack = Lack::Operator;
+    point.predicted = by_model(point.record, matches.at(point.phase), machine);
+    if (!point.predicted) point.predicted = by_name(point.record, machine, *predictor, lack);
+    if (point.predicted) {
+      point.predicted->above_roof = roofline::above_roof_reason(*point.predicted, chart.roofs);
+      continue;
+    }
+    if (modelled && lack != Lack::NotAProduct) lack = Lack::Operator;
+    ++lacks[lack];
+    ++unknown;
+    share += point.time_fraction;
+  }
+  if (unknown > 0) {
+    chart.warnings.push_back(
+        {"predict-no-shapes",
+         fmt::format("{} of {} kernels ({:.1f} % of the time) have no prediction: {}{}", unknown,
+                     chart.points.size(), share * 100, reasons(lacks),
+                     modelled ? "" : "; --model names the model that was profiled")});
+  }
+  return std::vector<Input>{predictor->input(), step.model};
+}
+
+}  // namespace rooftile::study

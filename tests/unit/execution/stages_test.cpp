@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "execution/stages.h"
+
+#include <gtest/gtest.h>
+
+#include "execution/tensor_parallel.h"
+#include "graph/import_model.h"
+
+namespace rooftile::graph {
+namespace {
+
+Graph model(const std::string& name, Step step, std::int64_t batch) {
+  auto graph =
+      import_model(Catalog::embedded(), name, {.step = step, .batch = batch, .sequence = 128});
+  EXPECT_TRUE(graph) << (graph ? "" : to_string(graph.error()));
+  return graph.value_or(Graph{});
+}
+
+const Node& node_of(const Graph& graph, std::string_view block, std::string_view name) {
+  for (const Block& b : graph.blocks) {
+    for (const Node& n : b.nodes) {
+      if (b.name == block && n.name == name) return n;
+    }
+  }
+  ADD_FAILURE() << block << "/" << name;
+  return graph.blocks.front().nodes.front();
+}
+
+TEST(Stages, LayersAreDealtOutAndCounted) {
+  const Graph gpt2 = model("gpt2", Step::Train, 1);  // 12 layers of 768, vocabulary 50257
+  const auto stages = split_stages(gpt2, 4);
+  ASSERT_TRUE(stages);
+  ASSERT_EQ(stages->size(), 3U);  // first, two in the middle, last
+  EXPECT_EQ((*stages)[0].count, 1);
+  EXPECT_EQ((*stages)[1].count, 2);
+  EXPECT_EQ((*stages)[1].graph.blocks.size(), 1U);
+  EXPECT_EQ((*stages)[1].graph.blocks[0].repeat, 3);
+  // 128 tokens x 768 x 4 bytes to the next stage.
+  EXPECT_EQ((*stages)[0].output, Bytes::from_base(128.0 * 768 * 4));
+  EXPECT_EQ((*stages)[2].output, Bytes{});
+  // The tied logits have a copy of their own on the last stage.
+  const std::int64_t sum = (*stages)[0].graph.parameters + 2 * (*stages)[1].graph.parameters +
+                           (*stages)[2].graph.parameters;
+  EXPECT_EQ(sum, gpt2.parameters + 50257 * 768);
+}
+
+TEST(Stages, RemaindersGoToTheFirst) {
+  const auto stages = split_stages(model("gpt2", Step::Infer, 1), 5);  // 3 3 2 2 2
+  ASSERT_TRUE(stages);
+  std::vector<std::int64_t> layers;
+  for (const Stage& stage : *stages) {
+    for (const Block& block : stage.graph.blocks) {
+      if (block.repeat > 1) layers.insert(layers.end(), std::size_t(stage.count), block.repeat);
+    }
+  }
+  EXPECT_EQ(layers, (std::vector<std::int64_t>{3, 3, 2, 2, 2}));
+}
+
+TEST(Stages, MoreStagesThanLayersAreAnError) {
+  const auto stages = split_stages(model("gpt2", Step::Infer, 1), 13);
+  ASSERT_FALSE(stages);
+  EXPECT_EQ(stages.error().message, "12 layers are fewer than the 13 stages of --pp");
+}
+
+TEST(Stages, EveryModelCanBeCut) {
+  const auto models = list_models(Catalog::embedded());
+  ASSERT_TRUE(models);
+  for (const ModelSummary& summary : *models) {
+    const auto graph = import_model(Catalog::embedded(), summary.name, {.step = Step::Train});
+    ASSERT_TRUE(graph) << summary.name;
+    const auto stages = split_stages(*graph, 2);
+    ASSERT_TRUE(stages) << summary.name << ": " << to_string(stages.error());
+    std::int64_t parameters = 0;
+    for (const Stage& stage : *stages) parameters += stage.graph.parameters * stage.count;
+    EXPECT_GE(parameters, graph->parameters) << summary.name;
+  }
+}
+
+TEST(TensorParallel, MegatronsSplitOfGpt2) {
+  const Graph gpt2 = model("gpt2", Step::Train, 4);
+  const auto half = split_tensors(gpt2, 2);
+  ASSERT_TRUE(half) << to_string(half.error());
+  const auto linear = [&](std::string_view name) {
+    return std::get<ops::Linear>(node_of(*half, "layer", name).op);
+  };
+  EXPECT_EQ(linear("attn.c_attn").out, 3 * 768 / 2);
+  EXPECT_EQ(linear("attn.c_proj").in, 768 / 2);
+  EXPECT_EQ(linear("mlp.c_fc").out, 4 * 768 / 2);
+  EXPECT_EQ(linear("mlp.c_proj").in, 4 * 768 / 2);
+  EXPECT_EQ(linear("mlp.c_proj").out, 768);
+  EXPECT_EQ(std::get<ops::Softmax>(node_of(*half, "layer", "attn.softmax").op).shape,
+            (Shape{4, 6, 128, 128}));
+  // Two sums forward and two backward per layer, of batch x tokens x width.
+  const std::int64_t hidden = 4 * 128 * 768;
+  EXPECT_EQ(node_of(*half, "layer", "attn.c_proj").reduced_output, hidden);
+  EXPECT_EQ(node_of(*half, "layer", "mlp.c_proj").reduced_output, hidden);
+  EXPECT_EQ(node_of(*half, "layer", "attn.c_attn").reduced_gradient, hidden);
+  EXPECT_EQ(node_of(*half, "layer", "mlp.c_fc").reduced_gradient, hidden);
+  std::int64_t sums = 0;
+  for (const Reduction& r : reductions(*half, default_launch_options(*half))) {
+    if (r.name.starts_with("layer/")) sums += r.count;
+  }
+  EXPECT_EQ(sums, 4 * 12);
+}
+
+TEST(TensorParallel, ProductsAreSharedOut) {
+  // The FLOPs of products on all GPUs together are those of one GPU, but for the padded vocabulary.
+  for (const char* name : {"gpt2", "bert-base", "llama3-8b", "t5-small", "opt-125m"}) {
+    const Graph whole = model(name, Step::Train, 2);
+    const auto part = split_tensors(whole, 4);
+    ASSERT_TRUE(part) << name << ": " << to_string(part.error());
+    const auto products = [](const Graph& graph) {
+      double flops = 0;
+      for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
+        if (std::holds_alternative<ops::GemmShape>(kernel.work.shape)) {
+          flops += kernel.work.flops.base() * static_cast<double>(kernel.count);
+        }
+      }
+      return flops;
+    };
+    EXPECT_NEAR(products(*part) * 4 / products(whole), 1.0, 0.02) << name;
+    EXPECT_LT(part->parameters, whole.parameters) << name;
+  }
+}
+
+TEST(TensorParallel, QueriesKeysAndValuesShareOneSum) {
+  const auto part = split_tensors(model("llama3-8b", Step::Train, 1), 4);
+  ASSERT_TRUE(part);
+  EXPECT_GT(node_of(*part, "layer", "self_attn.q_proj").reduced_gradient, 0);
+  EXPECT_EQ(node_of(*part, "layer", "self_attn.k_proj").reduced_gradient, 0);
+  EXPECT_EQ(node_of(*part, "layer", "self_attn.v_proj").reduced_gradient, 0);
+}
+
+TEST(TensorParallel, ARouterIsRepeated) {
+  const auto part = split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4);
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "moe.gate").op).out, 8);
+  EXPECT_EQ(std::get<ops::ExpertLinear>(node_of(*part, "layer", "moe.w1").op).out, 14336 / 4);
+}
+
+TEST(TensorParallel, HeadsMustDivide) {
+  const auto part = split_tensors(model("gpt2", Step::Infer, 1), 8);
+  ASSERT_FALSE(part);
+  EXPECT_EQ(part.error().message, "12 heads are not divisible by --tp 8");
+  EXPECT_EQ(part.error().hint, "choose a divisor of 12");
+}
+
+TEST(TensorParallel, ConvolutionsAreNotSplit) {
+  const auto part = split_tensors(model("resnet50", Step::Infer, 1), 2);
+  ASSERT_FALSE(part);
+  EXPECT_EQ(part.error().code, ErrorCode::Unsupported);
+}
+
+TEST(TensorParallel, OneWayIsTheGraphItself) {
+  const Graph gpt2 = model("gpt2", Step::Train, 1);
+  EXPECT_EQ(*split_tensors(gpt2, 1), gpt2);
+}
+
+}  // namespace
+}  // namespace rooftile::graph
