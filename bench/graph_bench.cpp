@@ -16,7 +16,8 @@ double milliseconds(const rooftile::Catalog& catalog, const char* model) {
   std::size_t kernels = 0;
   const double seconds = rooftile::bench::best_seconds(200, [&] {
     const auto graph = import_model(catalog, model, options);
-    if (graph) kernels += execution::launches(*graph, default_launch_options(*graph)).size();
+    if (graph)
+      kernels += execution::launches(*graph, execution::default_launch_options(*graph)).size();
   });
   return kernels == 0 ? 1e9 : seconds * 1e3;
 }

@@ -30,7 +30,8 @@ Graph import(const Published& model, const ImportOptions& options) {
 
 double matrix_flops(const Graph& graph) {
   Flops total;
-  for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
+  for (const execution::Launch& kernel :
+       execution::launches(graph, execution::default_launch_options(graph))) {
     if (kernel.work.matrix) total += kernel.work.flops * static_cast<double>(kernel.count);
   }
   return total.base();
@@ -55,7 +56,7 @@ TEST_P(Cnn, WorkIsProportionalToTheBatch) {
 TEST_P(Cnn, TrainingTakesThreePassesButForTheFirstLayer) {
   const Graph infer = import(GetParam(), {});
   const Graph train = import(GetParam(), {.step = Step::Train});
-  const Launch first = execution::launches(infer, {}).front();
+  const execution::Launch first = execution::launches(infer, {}).front();
   EXPECT_DOUBLE_EQ(matrix_flops(train), 3 * matrix_flops(infer) - first.work.flops.base());
 }
 

@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     if (graph->parameters < 0) std::abort();
-    for (const Launch& kernel : execution::launches(*graph, default_launch_options(*graph))) {
+    for (const rooftile::execution::Launch& kernel : rooftile::execution::launches(
+             *graph, rooftile::execution::default_launch_options(*graph))) {
       if (kernel.count < 1 || !(kernel.work.flops.base() >= 0.0)) std::abort();
       if (!(kernel.work.bytes().base() > 0.0)) std::abort();
     }

@@ -8,23 +8,25 @@ namespace {
 
 const ops::LowerContext kContext{.precision = ops::precision_of(DType::Fp32)};
 
-std::vector<ExecutedWork> run(const ops::AnyOp& op, Phase phase, Mode mode) {
+std::vector<execution::ExecutedWork> run(const ops::AnyOp& op, execution::Phase phase,
+                                         execution::Mode mode) {
   ops::KernelList kernels;
-  if (phase == Phase::Forward) ops::forward(op, kContext, kernels);
-  if (phase == Phase::Backward) ops::backward(op, kContext, kernels);
-  if (phase == Phase::Accumulate) ops::accumulate(op, kContext, kernels);
-  LaunchOptions options;
+  if (phase == execution::Phase::Forward) ops::forward(op, kContext, kernels);
+  if (phase == execution::Phase::Backward) ops::backward(op, kContext, kernels);
+  if (phase == execution::Phase::Accumulate) ops::accumulate(op, kContext, kernels);
+  execution::LaunchOptions options;
   options.mode = mode;
-  options.execution = Execution::Eager;
-  return executed(op, phase, options, kContext, kernels);
+  options.execution = execution::Execution::Eager;
+  return execution::executed(op, phase, options, kContext, kernels);
 }
 
 TEST(Eager, DropoutRunsInTrainingOnly) {
   const ops::Dropout dropout{.shape = {64, 128}};
-  for (const ExecutedWork& work : run(dropout, Phase::Forward, Mode::Infer)) {
+  for (const execution::ExecutedWork& work :
+       run(dropout, execution::Phase::Forward, execution::Mode::Infer)) {
     EXPECT_EQ(work.memory_factor, 0.0);
   }
-  const auto training = run(dropout, Phase::Forward, Mode::Train);
+  const auto training = run(dropout, execution::Phase::Forward, execution::Mode::Train);
   ASSERT_FALSE(training.empty());
   // 2.25 tensors of 64 x 128 floats
   EXPECT_NEAR((training[0].work.bytes() * training[0].memory_factor).base(), 2.25 * 64 * 128 * 4,
@@ -34,25 +36,27 @@ TEST(Eager, DropoutRunsInTrainingOnly) {
 TEST(Eager, AddHandsItsGradientOn) {
   const ops::Elementwise add{
       .function = ops::Function::Add, .operands = ops::Operands::Binary, .shape = {64, 128}};
-  for (const ExecutedWork& work : run(add, Phase::Backward, Mode::Train)) {
+  for (const execution::ExecutedWork& work :
+       run(add, execution::Phase::Backward, execution::Mode::Train)) {
     EXPECT_EQ(work.memory_factor, 0.0);
   }
 }
 
 TEST(Eager, PermutedOperandsAreCopied) {
   ops::BatchedMatmul product{.batch = 8, .m = 32, .n = 16, .k = 4};
-  EXPECT_EQ(run(product, Phase::Forward, Mode::Infer).size(), 1U);
+  EXPECT_EQ(run(product, execution::Phase::Forward, execution::Mode::Infer).size(), 1U);
   product.right_permuted = true;
-  const auto works = run(product, Phase::Forward, Mode::Infer);
+  const auto works = run(product, execution::Phase::Forward, execution::Mode::Infer);
   ASSERT_EQ(works.size(), 2U);
   // 8 x 16 x 4 elements read and written
   EXPECT_EQ(works[1].work.bytes(), Bytes::from_base(8 * 16 * 4 * 4 * 2));
 }
 
 TEST(Eager, OtherOperatorsStayAsTheyAre) {
-  const auto works = run(ops::Linear{.rows = 8, .in = 4, .out = 2}, Phase::Backward, Mode::Train);
+  const auto works = run(ops::Linear{.rows = 8, .in = 4, .out = 2}, execution::Phase::Backward,
+                         execution::Mode::Train);
   EXPECT_EQ(works.size(), 2U);
-  for (const ExecutedWork& work : works) EXPECT_EQ(work.memory_factor, 1.0);
+  for (const execution::ExecutedWork& work : works) EXPECT_EQ(work.memory_factor, 1.0);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(Fuse, AChainBecomesOneKernelWithItsOuterBytes) {
                 {.name = "sum",
                  .op = pointwise(ops::Function::Add, ops::Operands::Binary),
                  .inputs = {"tanh", "x"}}});
-  const Graph fused = fuse(graph);
+  const Graph fused = execution::fuse(graph);
   ASSERT_EQ(fused.blocks[0].nodes.size(), 2U);
   const auto& op = std::get<ops::FusedVector>(fused.blocks[0].nodes[1].op);
   EXPECT_EQ(op.read, kElements);
@@ -57,7 +57,7 @@ TEST(Fuse, AResidualSumJoinsTheNormAndIsWrittenOnce) {
        {.name = "out",
         .op = pointwise(ops::Function::Add, ops::Operands::Binary),
         .inputs = {"mlp", "sum"}}});
-  const Graph fused = fuse(graph);
+  const Graph fused = execution::fuse(graph);
   ASSERT_EQ(fused.blocks[0].nodes.size(), 4U);
   const Node& node = fused.blocks[0].nodes[1];
   const auto& op = std::get<ops::FusedVector>(node.op);
@@ -71,7 +71,7 @@ TEST(Fuse, TwoReductionsStayApart) {
   const Graph graph =
       graph_of({{.name = "a", .op = ops::Softmax{.shape = {64, 128}}, .inputs = {}},
                 {.name = "b", .op = ops::Softmax{.shape = {64, 128}}, .inputs = {"a"}}});
-  EXPECT_EQ(fuse(graph).blocks[0].nodes.size(), 2U);
+  EXPECT_EQ(execution::fuse(graph).blocks[0].nodes.size(), 2U);
 }
 
 TEST(Fuse, ABatchNormJoinsItsActivationInInferenceOnly) {
@@ -79,8 +79,8 @@ TEST(Fuse, ABatchNormJoinsItsActivationInInferenceOnly) {
     const ops::BatchNorm norm{
         .n = 2, .c = 8, .spatial = 49, .shape = {2, 8, 7, 7}, .training = training};
     const ops::Elementwise relu{.shape = {2, 8, 7, 7}};
-    const Graph fused = fuse(graph_of({{.name = "bn", .op = norm, .inputs = {}},
-                                       {.name = "relu", .op = relu, .inputs = {"bn"}}}));
+    const Graph fused = execution::fuse(graph_of({{.name = "bn", .op = norm, .inputs = {}},
+                                                  {.name = "relu", .op = relu, .inputs = {"bn"}}}));
     EXPECT_EQ(fused.blocks[0].nodes.size(), training ? 2U : 1U);
   }
 }
@@ -94,7 +94,7 @@ TEST_P(FuseStep, EveryBuiltInModelStaysValidAndMovesFewerBytes) {
   for (const ModelSummary& model : *models) {
     const auto graph = import_model(catalog, model.name, {.step = GetParam(), .batch = 2});
     ASSERT_TRUE(graph) << model.name;
-    Graph fused = fuse(*graph);
+    Graph fused = execution::fuse(*graph);
     const Status valid = validate(fused);
     EXPECT_TRUE(valid) << model.name << ": " << (valid ? "" : to_string(valid.error()));
     EXPECT_EQ(fused.parameters, graph->parameters) << model.name;

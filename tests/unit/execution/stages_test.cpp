@@ -28,7 +28,7 @@ const Node& node_of(const Graph& graph, std::string_view block, std::string_view
 
 TEST(Stages, LayersAreDealtOutAndCounted) {
   const Graph gpt2 = model("gpt2", Step::Train, 1);  // 12 layers of 768, vocabulary 50257
-  const auto stages = split_stages(gpt2, 4);
+  const auto stages = execution::split_stages(gpt2, 4);
   ASSERT_TRUE(stages);
   ASSERT_EQ(stages->size(), 3U);  // first, two in the middle, last
   EXPECT_EQ((*stages)[0].count, 1);
@@ -45,10 +45,10 @@ TEST(Stages, LayersAreDealtOutAndCounted) {
 }
 
 TEST(Stages, RemaindersGoToTheFirst) {
-  const auto stages = split_stages(model("gpt2", Step::Infer, 1), 5);  // 3 3 2 2 2
+  const auto stages = execution::split_stages(model("gpt2", Step::Infer, 1), 5);  // 3 3 2 2 2
   ASSERT_TRUE(stages);
   std::vector<std::int64_t> layers;
-  for (const Stage& stage : *stages) {
+  for (const execution::Stage& stage : *stages) {
     for (const Block& block : stage.graph.blocks) {
       if (block.repeat > 1) layers.insert(layers.end(), std::size_t(stage.count), block.repeat);
     }
@@ -57,7 +57,7 @@ TEST(Stages, RemaindersGoToTheFirst) {
 }
 
 TEST(Stages, MoreStagesThanLayersAreAnError) {
-  const auto stages = split_stages(model("gpt2", Step::Infer, 1), 13);
+  const auto stages = execution::split_stages(model("gpt2", Step::Infer, 1), 13);
   ASSERT_FALSE(stages);
   EXPECT_EQ(stages.error().message, "12 layers are fewer than the 13 stages of --pp");
 }
@@ -68,17 +68,18 @@ TEST(Stages, EveryModelCanBeCut) {
   for (const ModelSummary& summary : *models) {
     const auto graph = import_model(Catalog::embedded(), summary.name, {.step = Step::Train});
     ASSERT_TRUE(graph) << summary.name;
-    const auto stages = split_stages(*graph, 2);
+    const auto stages = execution::split_stages(*graph, 2);
     ASSERT_TRUE(stages) << summary.name << ": " << to_string(stages.error());
     std::int64_t parameters = 0;
-    for (const Stage& stage : *stages) parameters += stage.graph.parameters * stage.count;
+    for (const execution::Stage& stage : *stages)
+      parameters += stage.graph.parameters * stage.count;
     EXPECT_GE(parameters, graph->parameters) << summary.name;
   }
 }
 
 TEST(TensorParallel, MegatronsSplitOfGpt2) {
   const Graph gpt2 = model("gpt2", Step::Train, 4);
-  const auto half = split_tensors(gpt2, 2);
+  const auto half = execution::split_tensors(gpt2, 2);
   ASSERT_TRUE(half) << to_string(half.error());
   const auto linear = [&](std::string_view name) {
     return std::get<ops::Linear>(node_of(*half, "layer", name).op);
@@ -97,7 +98,8 @@ TEST(TensorParallel, MegatronsSplitOfGpt2) {
   EXPECT_EQ(node_of(*half, "layer", "attn.c_attn").reduced_gradient, hidden);
   EXPECT_EQ(node_of(*half, "layer", "mlp.c_fc").reduced_gradient, hidden);
   std::int64_t sums = 0;
-  for (const Reduction& r : reductions(*half, default_launch_options(*half))) {
+  for (const execution::Reduction& r :
+       execution::reductions(*half, execution::default_launch_options(*half))) {
     if (r.name.starts_with("layer/")) sums += r.count;
   }
   EXPECT_EQ(sums, 4 * 12);
@@ -107,11 +109,12 @@ TEST(TensorParallel, ProductsAreSharedOut) {
   // The FLOPs of products on all GPUs together are those of one GPU, but for the padded vocabulary.
   for (const char* name : {"gpt2", "bert-base", "llama3-8b", "t5-small", "opt-125m"}) {
     const Graph whole = model(name, Step::Train, 2);
-    const auto part = split_tensors(whole, 4);
+    const auto part = execution::split_tensors(whole, 4);
     ASSERT_TRUE(part) << name << ": " << to_string(part.error());
     const auto products = [](const Graph& graph) {
       double flops = 0;
-      for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
+      for (const execution::Launch& kernel :
+           execution::launches(graph, execution::default_launch_options(graph))) {
         if (std::holds_alternative<ops::GemmShape>(kernel.work.shape)) {
           flops += kernel.work.flops.base() * static_cast<double>(kernel.count);
         }
@@ -124,7 +127,7 @@ TEST(TensorParallel, ProductsAreSharedOut) {
 }
 
 TEST(TensorParallel, QueriesKeysAndValuesShareOneSum) {
-  const auto part = split_tensors(model("llama3-8b", Step::Train, 1), 4);
+  const auto part = execution::split_tensors(model("llama3-8b", Step::Train, 1), 4);
   ASSERT_TRUE(part);
   EXPECT_GT(node_of(*part, "layer", "self_attn.q_proj").reduced_gradient, 0);
   EXPECT_EQ(node_of(*part, "layer", "self_attn.k_proj").reduced_gradient, 0);
@@ -132,28 +135,28 @@ TEST(TensorParallel, QueriesKeysAndValuesShareOneSum) {
 }
 
 TEST(TensorParallel, ARouterIsRepeated) {
-  const auto part = split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4);
+  const auto part = execution::split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4);
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "moe.gate").op).out, 8);
   EXPECT_EQ(std::get<ops::ExpertLinear>(node_of(*part, "layer", "moe.w1").op).out, 14336 / 4);
 }
 
 TEST(TensorParallel, HeadsMustDivide) {
-  const auto part = split_tensors(model("gpt2", Step::Infer, 1), 8);
+  const auto part = execution::split_tensors(model("gpt2", Step::Infer, 1), 8);
   ASSERT_FALSE(part);
   EXPECT_EQ(part.error().message, "12 heads are not divisible by --tp 8");
   EXPECT_EQ(part.error().hint, "choose a divisor of 12");
 }
 
 TEST(TensorParallel, ConvolutionsAreNotSplit) {
-  const auto part = split_tensors(model("resnet50", Step::Infer, 1), 2);
+  const auto part = execution::split_tensors(model("resnet50", Step::Infer, 1), 2);
   ASSERT_FALSE(part);
   EXPECT_EQ(part.error().code, ErrorCode::Unsupported);
 }
 
 TEST(TensorParallel, OneWayIsTheGraphItself) {
   const Graph gpt2 = model("gpt2", Step::Train, 1);
-  EXPECT_EQ(*split_tensors(gpt2, 1), gpt2);
+  EXPECT_EQ(*execution::split_tensors(gpt2, 1), gpt2);
 }
 
 }  // namespace

@@ -126,9 +126,9 @@ TEST(BuiltinModels, LowerInEveryStep) {
           EXPECT_TRUE(step == Step::Prefill || step == Step::Decode);
           continue;
         }
-        const auto kernels = execution::launches(*graph, default_launch_options(*graph));
+        const auto kernels = execution::launches(*graph, execution::default_launch_options(*graph));
         EXPECT_GT(kernels.size(), 10U);
-        for (const Launch& kernel : kernels) {
+        for (const execution::Launch& kernel : kernels) {
           EXPECT_GT(kernel.work.bytes().base(), 0.0) << model.name << " " << kernel.name;
           EXPECT_GE(kernel.work.flops.base(), 0.0) << model.name << " " << kernel.name;
           EXPECT_GE(kernel.count, 1);

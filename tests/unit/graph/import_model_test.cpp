@@ -60,7 +60,7 @@ TEST(Lower, ForwardFlopsOfGpt2) {
   const auto graph = import_model(Catalog::embedded(), "gpt2", {.sequence = 1024});
   ASSERT_TRUE(graph.has_value());
   Flops gemm;
-  for (const Launch& kernel : execution::launches(*graph, {})) {
+  for (const execution::Launch& kernel : execution::launches(*graph, {})) {
     if (kernel.work.matrix) gemm += kernel.work.flops * static_cast<double>(kernel.count);
   }
   EXPECT_DOUBLE_EQ(gemm.base(), 2.0 * 1024 * (12.0 * 12 * 768 * 768 + 50257.0 * 768) +

@@ -298,7 +298,8 @@ Counts ours(const Graph& graph) {
                                                "encoder_embedding/embed_tokens",
                                                "decoder_embedding/embed_tokens"};
   Counts counts;
-  for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
+  for (const execution::Launch& kernel :
+       execution::launches(graph, execution::default_launch_options(graph))) {
     if (kOnlyOurs.contains(kernel.name)) continue;
     std::string key(name_of(kernel.phase));
     const ops::KernelWork& work = kernel.work;

@@ -74,6 +74,10 @@ TEST(ErtJson, ExactMessagesForMalformedFiles) {
     return result ? std::string("accepted") : result.error().where + ": " + result.error().message;
   };
   EXPECT_EQ(message("{}").substr(0, 8), "r.json:/");
+  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L2",2e10]]},"gflops":{"data":[]}}})"),
+            "r.json:/empirical/gbytes/data/0/0: \"L2\": 2e+19 B/s is not the rate of a machine");
+  EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L2",0]]},"gflops":{"data":[]}}})"),
+            "r.json:/empirical/gbytes/data/0/0: \"L2\": 0 B/s is not the rate of a machine");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L9x",1]]},"gflops":{"data":[]}}})"),
             "r.json:/empirical/gbytes/data/0/0: unknown memory level \"L9x\"");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L1",-1]]},"gflops":{"data":[]}}})"),

@@ -18,8 +18,9 @@ Graph import(const char* model, const ImportOptions& options) {
   return graph.has_value() ? *std::move(graph) : Graph{};
 }
 
-const Launch* find(const std::vector<Launch>& kernels, std::string_view name, Phase phase) {
-  const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Launch& k) {
+const execution::Launch* find(const std::vector<execution::Launch>& kernels, std::string_view name,
+                              execution::Phase phase) {
+  const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const execution::Launch& k) {
     return k.name == name && k.phase == phase;
   });
   return found == kernels.end() ? nullptr : &*found;
@@ -34,15 +35,16 @@ TEST(Steps, DecodeSeesTheCacheAndOneToken) {
   options.dtype = DType::Bf16;
   options.attention = AttentionKind::Flash;
   const Graph graph = import("llama3-8b", options);
-  const auto kernels = execution::launches(graph, default_launch_options(graph));
-  const Launch* attention = find(kernels, "layer/self_attn.attention", Phase::Forward);
+  const auto kernels = execution::launches(graph, execution::default_launch_options(graph));
+  const execution::Launch* attention =
+      find(kernels, "layer/self_attn.attention", execution::Phase::Forward);
   ASSERT_NE(attention, nullptr);
   EXPECT_EQ(attention->count, 32);
   const auto& shape = std::get<ops::AttentionShape>(attention->work.shape);
   EXPECT_EQ(shape.queries, 1);
   EXPECT_EQ(shape.keys, 1001);
   EXPECT_EQ(shape.kv_heads, 8);
-  const Launch* head = find(kernels, "head/lm_head", Phase::Forward);
+  const execution::Launch* head = find(kernels, "head/lm_head", execution::Phase::Forward);
   ASSERT_NE(head, nullptr);
   EXPECT_EQ(std::get<ops::GemmShape>(head->work.shape).m, 8);
   ASSERT_TRUE(graph.kv_cache.has_value());
@@ -60,10 +62,10 @@ TEST(Steps, EagerDecodeReadsTheCacheOnce) {
   options.dtype = DType::Bf16;
   options.attention = AttentionKind::Eager;
   const Graph graph = import("llama3-8b", options);
-  LaunchOptions lower_options = default_launch_options(graph);
-  lower_options.execution = Execution::Eager;
+  execution::LaunchOptions lower_options = execution::default_launch_options(graph);
+  lower_options.execution = execution::Execution::Eager;
   Bytes cold;
-  for (const Launch& kernel : execution::launches(graph, lower_options)) {
+  for (const execution::Launch& kernel : execution::launches(graph, lower_options)) {
     if (kernel.work.op == "bmm") cold += kernel.work.cold;
     EXPECT_FALSE(kernel.work.op == "contiguous" && kernel.work.bytes().base() > 1e6) << kernel.name;
   }
@@ -83,12 +85,15 @@ TEST(Steps, PrefillNeedsTheLastLogitsOnly) {
   options.sequence = 512;
   const Graph graph = import("llama3-8b", options);
   const auto kernels = execution::launches(graph, {});
-  EXPECT_EQ(std::get<ops::GemmShape>(find(kernels, "head/lm_head", Phase::Forward)->work.shape).m,
-            2);
   EXPECT_EQ(
-      std::get<ops::GemmShape>(find(kernels, "layer/mlp.up_proj", Phase::Forward)->work.shape).m,
-      1024);
-  EXPECT_NE(find(kernels, "layer/self_attn.cache_write", Phase::Forward), nullptr);
+      std::get<ops::GemmShape>(find(kernels, "head/lm_head", execution::Phase::Forward)->work.shape)
+          .m,
+      2);
+  EXPECT_EQ(std::get<ops::GemmShape>(
+                find(kernels, "layer/mlp.up_proj", execution::Phase::Forward)->work.shape)
+                .m,
+            1024);
+  EXPECT_NE(find(kernels, "layer/self_attn.cache_write", execution::Phase::Forward), nullptr);
 }
 
 TEST(Steps, SlidingWindowBoundsTheCache) {
@@ -98,10 +103,10 @@ TEST(Steps, SlidingWindowBoundsTheCache) {
   const Graph graph = import("mistral-7b", options);
   EXPECT_EQ(graph.kv_cache->tokens, 4096);
   const auto kernels = execution::launches(graph, {});  // eager: the products see the window too
-  EXPECT_EQ(
-      std::get<ops::GemmShape>(find(kernels, "layer/self_attn.scores", Phase::Forward)->work.shape)
-          .n,
-      4096);
+  EXPECT_EQ(std::get<ops::GemmShape>(
+                find(kernels, "layer/self_attn.scores", execution::Phase::Forward)->work.shape)
+                .n,
+            4096);
 }
 
 // A mixture of experts in decode reads 2 of 8 experts per token and layer: 3 products each.
@@ -111,8 +116,8 @@ TEST(Steps, MixtralDecodeTouchesTwoExperts) {
   options.context = 100;
   const Graph graph = import("mixtral-8x7b", options);
   const auto kernels = execution::launches(graph, {});
-  const auto& shape =
-      std::get<ops::GemmShape>(find(kernels, "layer/moe.w1", Phase::Forward)->work.shape);
+  const auto& shape = std::get<ops::GemmShape>(
+      find(kernels, "layer/moe.w1", execution::Phase::Forward)->work.shape);
   EXPECT_EQ(shape, (ops::GemmShape{.batch = 2, .m = 1, .n = 14336, .k = 4096}));
 }
 
@@ -128,23 +133,24 @@ TEST(Steps, InferenceHasNoDropoutAndNoLoss) {
 
 TEST(Lower, PhasesComeInOrderAndBackwardIsReversed) {
   const Graph graph = import("gpt2", {.step = Step::Train, .sequence = 64});
-  LaunchOptions options = default_launch_options(graph);
+  execution::LaunchOptions options = execution::default_launch_options(graph);
   options.optimizer = ops::Optimizer::AdamW;
   const auto kernels = execution::launches(graph, options);
   EXPECT_EQ(kernels.front().name, "embedding/wte");
-  EXPECT_EQ(kernels.back().phase, Phase::Optimizer);
+  EXPECT_EQ(kernels.back().phase, execution::Phase::Optimizer);
   EXPECT_EQ(std::get<ops::RowShape>(kernels.back().work.shape).columns, graph.parameters);
-  const auto first_backward = std::find_if(
-      kernels.begin(), kernels.end(), [](const auto& k) { return k.phase == Phase::Backward; });
+  const auto first_backward = std::find_if(kernels.begin(), kernels.end(), [](const auto& k) {
+    return k.phase == execution::Phase::Backward;
+  });
   EXPECT_EQ(first_backward->name, "head/loss");
 }
 
 TEST(Lower, AccumulationIsOptional) {
   const Graph graph = import("gpt2", {.step = Step::Train, .sequence = 64});
-  LaunchOptions options = default_launch_options(graph);
+  execution::LaunchOptions options = execution::default_launch_options(graph);
   options.accumulate = false;
-  for (const Launch& kernel : execution::launches(graph, options)) {
-    EXPECT_NE(kernel.phase, Phase::Accumulate);
+  for (const execution::Launch& kernel : execution::launches(graph, options)) {
+    EXPECT_NE(kernel.phase, execution::Phase::Accumulate);
   }
 }
 
@@ -153,10 +159,11 @@ TEST(Lower, BackwardProductsAreTwiceTheForward) {
   const Graph graph = import("llama3.2-1b", {.step = Step::Train, .sequence = 64});
   double forward = 0;
   double backward = 0;
-  for (const Launch& kernel : execution::launches(graph, default_launch_options(graph))) {
+  for (const execution::Launch& kernel :
+       execution::launches(graph, execution::default_launch_options(graph))) {
     if (!kernel.work.matrix) continue;
     const double flops = kernel.work.flops.base() * static_cast<double>(kernel.count);
-    (kernel.phase == Phase::Forward ? forward : backward) += flops;
+    (kernel.phase == execution::Phase::Forward ? forward : backward) += flops;
   }
   EXPECT_DOUBLE_EQ(backward, 2.0 * forward);
 }
@@ -167,7 +174,7 @@ TEST(Lower, ImportAndLoweringOfATrainingStepAreFast) {
   for (int i = 0; i < 20; ++i) {
     const auto start = std::chrono::steady_clock::now();
     const auto graph = import_model(catalog, "gpt3-2.7b", {.step = Step::Train, .sequence = 2048});
-    const auto kernels = execution::launches(*graph, default_launch_options(*graph));
+    const auto kernels = execution::launches(*graph, execution::default_launch_options(*graph));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     EXPECT_GT(kernels.size(), 50U);
     best = std::min(best, time.count());
