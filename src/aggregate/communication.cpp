@@ -7,30 +7,11 @@ namespace rooftile::aggregate {
 
 namespace {
 
+using cost::LinkConstants;
+using cost::LinkForm;
 using hardware::GroupLink;
 using hardware::LinkKind;
 
-struct LinkConstants {
-  double efficiency = 1;  ///< of the data sheet's rate, for long messages
-  Seconds start, step;
-  Bytes ramp;
-  double spread = 1;  ///< the 80 % interval is time / spread to time * spread
-};
-
-// NCCL 2.27 to 2.29 all-reduces, 2 and 4 GPUs, 4 KiB to 512 MiB (AIConfigurator). Mean error there:
-// fabric 6.4 %, PCIe 6.1 % on two GPUs and 8 % on four; on eight L40S the rule is 40 % too fast.
-constexpr LinkConstants kFabric{.efficiency = 0.85,
-                                .start = Seconds::from_base(5e-6),
-                                .step = Seconds::from_base(0.75e-6),
-                                .ramp = Bytes::from_base(4e6),
-                                .spread = 1.2};
-constexpr LinkConstants kPcie{.efficiency = 0.68,
-                              .start = Seconds::from_base(4e-6),
-                              .step = Seconds::from_base(0.75e-6),
-                              .ramp = Bytes::from_base(1e5),
-                              .spread = 1.5};
-constexpr double kNetworkSpread = 1.5;  // networks take the fabric's constants: not measured
-constexpr double kRampExponent = 0.4;
 /// A pair of GPUs talks behind one bridge, more of them through the host.
 constexpr std::int64_t kPcieGroupAlone = 2;
 
@@ -42,8 +23,8 @@ struct Message {
 };
 
 /// `wire` bytes at the long messages' rate of `each`, slow start included.
-Seconds moving(Bytes wire, BytesPerSecond each, const LinkConstants& c) {
-  const double slow_start = wire > Bytes{} ? 1 + std::pow(c.ramp / wire, kRampExponent) : 1.0;
+Seconds moving(Bytes wire, BytesPerSecond each, const LinkForm& c, double exponent) {
+  const double slow_start = wire > Bytes{} ? 1 + std::pow(c.ramp / wire.base(), exponent) : 1.0;
   return wire / each * (slow_start / c.efficiency);
 }
 
@@ -54,22 +35,25 @@ Seconds bound_of(const Message& message, const GroupLink& link) {
   return max(message.from_node / out, message.from_gpu / (link.per_direction + out));
 }
 
-TransferTime ring(const Message& message, const GroupLink& link) {
+TransferTime ring(const Message& message, const GroupLink& link, const LinkConstants& c) {
   const bool pcie = link.kind == LinkKind::Pcie;
-  const LinkConstants& inside = pcie ? kPcie : kFabric;
+  const LinkForm& inside = pcie ? c.pcie : c.fabric;
+  const double exponent = c.shape.ramp_exponent;
   const bool shared = pcie && link.in_node > kPcieGroupAlone;
   const double sharing = shared ? static_cast<double>(link.in_node) : 1.0;
   Seconds move;
   if (link.in_node > 1 || !link.network)
-    move = moving(message.wire, link.per_direction / sharing, inside);
+    move = moving(message.wire, link.per_direction / sharing, inside, exponent);
   if (link.network) {
-    move = max(move, moving(message.wire, link.network->per_direction, kFabric));
+    move = max(move, moving(message.wire, link.network->per_direction, c.fabric, exponent));
   }
-  const double spread = link.network ? kNetworkSpread : inside.spread;
-  const LinkConstants& start = link.network ? kFabric : inside;
+  const double spread = link.network ? c.shape.network_spread : inside.spread;
+  const LinkForm& first = link.network ? c.fabric : inside;
   TransferTime t;
   t.bound = bound_of(message, link);
-  t.time = max(start.start + start.step * message.steps + move, t.bound);
+  t.time =
+      max(Seconds::from_base(first.start) + Seconds::from_base(first.step) * message.steps + move,
+          t.bound);
   t.low = max(t.time / spread, t.bound);
   t.high = t.time * spread;
   return t;
@@ -85,7 +69,8 @@ TransferTime& TransferTime::operator+=(const TransferTime& other) {
   return *this;
 }
 
-TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link) {
+TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link,
+                        const LinkConstants& constants) {
   if (gpus < 2 || bytes <= Bytes{}) return {};
   const auto n = static_cast<double>(gpus);
   const auto nodes = static_cast<double>(link.nodes);
@@ -94,13 +79,14 @@ TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link) {
                .steps = 2 * (n - 1),
                .from_gpu = part,
                .from_node = bytes * ((nodes - 1) / nodes)},
-              link);
+              link, constants);
 }
 
-TransferTime send(Bytes bytes, std::int64_t copies, const GroupLink& link) {
+TransferTime send(Bytes bytes, std::int64_t copies, const GroupLink& link,
+                  const LinkConstants& constants) {
   if (bytes <= Bytes{}) return {};
   const Bytes part = bytes / static_cast<double>(copies);
-  return ring({.wire = bytes, .steps = 1, .from_gpu = part, .from_node = part}, link);
+  return ring({.wire = bytes, .steps = 1, .from_gpu = part, .from_node = part}, link, constants);
 }
 
 }  // namespace rooftile::aggregate

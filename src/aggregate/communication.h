@@ -6,11 +6,11 @@
 //   all-reduce     w = 2 (n - 1) / n b,  s = 2 (n - 1)
 //   send           w = b,                s = 1
 //
-//   time = start + step s + w / (efficiency link) (1 + (ramp / w)^0.4)
+//   time = start + step s + w / (efficiency link) (1 + (ramp / w)^x)
 //
-// where the last factor is the slow start of medium messages. Three constants per kind of link were
-// fitted to NCCL all-reduces of 4 KiB to 512 MiB on 2 and 4 GPUs: H200 for fabrics, L40S for PCIe,
-// where more than two GPUs share the host's bridges and each has 1/n of the link. A ring over
+// where the last factor is the slow start of medium messages and the others are fitted per
+// kind of link (cost::LinkConstants). On PCIe more than two GPUs share the host's bridges and each
+// has 1/n of the link. A ring over
 // several nodes leaves each of them once: its w bytes pass through what its members there have of
 // the network (hardware::NetworkShare), and the slower of node and network counts. Networks have no
 // data here: they take the fabric's constants.
@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "core/units.h"
+#include "cost/constants.h"
 #include "hardware/system.h"
 
 namespace rooftile::aggregate {
@@ -37,9 +38,11 @@ struct TransferTime {
 };
 
 /// The sum of `bytes` on each of `gpus` GPUs, on all of them. Nothing for a single GPU.
-TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link);
+TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link,
+                        const cost::LinkConstants& constants);
 
 /// `bytes` from one GPU to another one, the same bytes from each of `copies` GPUs.
-TransferTime send(Bytes bytes, std::int64_t copies, const hardware::GroupLink& link);
+TransferTime send(Bytes bytes, std::int64_t copies, const hardware::GroupLink& link,
+                  const cost::LinkConstants& constants);
 
 }  // namespace rooftile::aggregate

@@ -103,20 +103,23 @@ StageTimes times_of(const StageEstimate& stage, std::size_t first, const Paralle
   StageTimes t = kernel_times(stage, side, backward_of);
   for (const execution::Reduction& reduction : stage.reductions) {
     const Seconds time =
-        side_of(all_reduce(reduction.bytes, parallelism.tensor, *links.tensor), side) *
+        side_of(all_reduce(reduction.bytes, parallelism.tensor, *links.tensor, links.constants),
+                side) *
         static_cast<double>(reduction.count);
     (reduction.phase == Phase::Forward ? t.forward_reduction : t.backward_reduction) += time;
   }
   const std::size_t end = first + static_cast<std::size_t>(stage.count);
   for (std::size_t border = first; border < std::min(end, links.pipeline.size()); ++border) {
-    t.hops.push_back(side_of(send(stage.output, parallelism.tensor, links.pipeline[border]), side));
+    t.hops.push_back(side_of(
+        send(stage.output, parallelism.tensor, links.pipeline[border], links.constants), side));
   }
   if (!links.data) return t;
   // The sums inside of layers take turns with these: gradients hide behind kernels alone.
   GradientSchedule schedule;
   for (const execution::GradientBucket& bucket : stage.gradients) {
     const auto repeat = static_cast<double>(bucket.repeat);
-    const Seconds transfer = side_of(all_reduce(bucket.bytes, parallelism.data, *links.data), side);
+    const Seconds transfer =
+        side_of(all_reduce(bucket.bytes, parallelism.data, *links.data, links.constants), side);
     schedule.add(bucket.repeat, backward_of[bucket.block] / repeat, transfer);
     t.gradients += transfer * repeat;
   }
@@ -236,7 +239,8 @@ void list_messages(const StageEstimate& stage, std::size_t first, const Parallel
   const std::size_t row = step.transfers.size();
   const std::size_t end = first + static_cast<std::size_t>(stage.count);
   for (std::size_t border = first; border < std::min(end, links.pipeline.size()); ++border) {
-    const TransferTime each = send(stage.output, parallelism.tensor, links.pipeline[border]);
+    const TransferTime each =
+        send(stage.output, parallelism.tensor, links.pipeline[border], links.constants);
     const auto equal = std::find_if(step.transfers.begin() + static_cast<std::ptrdiff_t>(row),
                                     step.transfers.end(), [&](const TransferEstimate& t) {
                                       return t.each.time == each.time && t.each.bound == each.bound;
@@ -258,13 +262,14 @@ void list_messages(const StageEstimate& stage, std::size_t first, const Parallel
 void list_transfers(const StageEstimate& stage, std::size_t first, const Parallelism& parallelism,
                     const Interconnect& links, StepEstimate& step) {
   for (const execution::Reduction& r : stage.reductions) {
-    step.transfers.push_back({.name = r.name,
-                              .op = kAllReduce,
-                              .phase = r.phase,
-                              .count = r.count * stage.count * parallelism.microbatches,
-                              .gpus = parallelism.tensor,
-                              .bytes = r.bytes,
-                              .each = all_reduce(r.bytes, parallelism.tensor, *links.tensor)});
+    step.transfers.push_back(
+        {.name = r.name,
+         .op = kAllReduce,
+         .phase = r.phase,
+         .count = r.count * stage.count * parallelism.microbatches,
+         .gpus = parallelism.tensor,
+         .bytes = r.bytes,
+         .each = all_reduce(r.bytes, parallelism.tensor, *links.tensor, links.constants)});
   }
   list_messages(stage, first, parallelism, links, Phase::Forward, step);
   if (stage.gradients.empty()) return;
@@ -272,13 +277,14 @@ void list_transfers(const StageEstimate& stage, std::size_t first, const Paralle
   if (!links.data) return;
   for (const execution::GradientBucket& bucket : stage.gradients) {
     if (bucket.bytes <= Bytes{}) continue;
-    step.transfers.push_back({.name = std::string(kGradients),
-                              .op = kAllReduce,
-                              .phase = Phase::Backward,
-                              .count = bucket.repeat * stage.count,
-                              .gpus = parallelism.data,
-                              .bytes = bucket.bytes,
-                              .each = all_reduce(bucket.bytes, parallelism.data, *links.data)});
+    step.transfers.push_back(
+        {.name = std::string(kGradients),
+         .op = kAllReduce,
+         .phase = Phase::Backward,
+         .count = bucket.repeat * stage.count,
+         .gpus = parallelism.data,
+         .bytes = bucket.bytes,
+         .each = all_reduce(bucket.bytes, parallelism.data, *links.data, links.constants)});
   }
 }
 

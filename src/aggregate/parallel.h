@@ -45,6 +45,7 @@ struct Parallelism {
 struct Interconnect {
   std::optional<hardware::GroupLink> data, tensor;
   std::vector<hardware::GroupLink> pipeline;  ///< from each stage but the last to the next one
+  cost::LinkConstants constants = {};         ///< what collectives reach of them
 };
 
 /// One stage, `count` equal ones of which follow each other.

@@ -169,7 +169,7 @@ Result<ScalingStudy> ScalingStudy::make(std::span<const execution::Launch> kerne
 cost::Estimate ScalingStudy::estimate(std::size_t index, const hardware::Machine& machine) const {
   const execution::Launch& kernel = kernels_[index];
   const auto job = cost::bind(kernel.work, machine);  // rates exist: checked by make()
-  return in_step(predictor_->estimate(*job, machine), kernel);
+  return in_step(predictor_->estimate(*job, machine), kernel, constants());
 }
 
 cost::Estimate ScalingStudy::kernel(std::size_t index, const Factors& factors) const {
@@ -185,7 +185,7 @@ std::vector<cost::Estimate> ScalingStudy::launches(const Factors& factors) const
 
 StepEstimate ScalingStudy::step(const Factors& factors) const {
   const hardware::Machine machine = hardware::scaled(machine_, factors);
-  StepSum sum;
+  StepSum sum(constants());
   for (std::size_t i = 0; i < kernels_.size(); ++i) sum.add(kernels_[i], estimate(i, machine));
   return sum.step();
 }
@@ -210,7 +210,7 @@ BalancePoints balance_points(const ScalingStudy& study) {
     std::vector<Ladder> alone(kernels);
     for (std::size_t i = 0; i < step.size(); ++i) {
       const auto launches = study.launches(Factors::one(key, factor_at(static_cast<int>(i))));
-      StepSum sum;
+      StepSum sum(study.constants());
       for (std::size_t k = 0; k < kernels; ++k) {
         sum.add(study.kernels()[k], launches[k]);
         alone[k][i] = launches[k].time.base();

@@ -33,6 +33,10 @@ class ScalingStudy {
 
   [[nodiscard]] std::span<const execution::Launch> kernels() const { return kernels_; }
   [[nodiscard]] const hardware::Machine& machine() const { return machine_; }
+  [[nodiscard]] const cost::Predictor& predictor() const { return *predictor_; }
+  [[nodiscard]] const cost::StepConstants& constants() const {
+    return predictor_->constants().step;
+  }
   /// One launch within the step.
   [[nodiscard]] cost::Estimate kernel(std::size_t index, const hardware::Factors& factors) const;
   /// Without its operators.

@@ -7,14 +7,8 @@
 
 namespace rooftile::aggregate {
 
-namespace {
-
-// Host-only nodes took 6 to 9 us around 7: a factor of 1.3 each way.
-constexpr double kHostSpread = 1.3;
-
-}  // namespace
-
-cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel) {
+cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel,
+                       const cost::StepConstants& constants) {
   cost::Estimate estimate = alone;
   estimate.bound *= std::min(1.0, kernel.memory_factor);
   // A strided copy moves the same bytes at a lower rate; other kernels move more.
@@ -25,7 +19,7 @@ cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& ker
     estimate.time = estimate.low = estimate.high = estimate.bound;
     return estimate;
   }
-  const Seconds gap = kernel.memory_factor > 0 ? kKernelGap : Seconds{};
+  const Seconds gap = kernel.memory_factor > 0 ? Seconds::from_base(constants.gap) : Seconds{};
   estimate.breakdown.of(cost::Resource::Launch) += gap;
   for (Seconds* time : {&estimate.time, &estimate.low, &estimate.high}) {
     *time = max(*time * kernel.memory_factor + gap, estimate.bound);
@@ -38,9 +32,9 @@ void StepSum::CorrelatedWidth::add(Seconds width) {
   squares += width.base() * width.base();
 }
 
-Seconds StepSum::CorrelatedWidth::total() const {
+Seconds StepSum::CorrelatedWidth::total(double correlation) const {
   return Seconds::from_base(
-      std::sqrt(kErrorCorrelation * sum.base() * sum.base() + (1 - kErrorCorrelation) * squares));
+      std::sqrt(correlation * sum.base() * sum.base() + (1 - correlation) * squares));
 }
 
 void StepSum::add(const execution::Launch& kernel, const cost::Estimate& estimate) {
@@ -53,14 +47,14 @@ void StepSum::add(const execution::Launch& kernel, const cost::Estimate& estimat
   sums_.flops += kernel.work.flops * launches;
   sums_.by_phase[static_cast<std::size_t>(kernel.phase)] += time;
   sums_.by_limiter[static_cast<std::size_t>(estimate.limiter())] += time;
-  if (kernel.memory_factor > 0) host_ += kHostLaunch * launches;
+  if (kernel.memory_factor > 0) host_ += Seconds::from_base(constants_.host_launch) * launches;
   bound_only_ = bound_only_ && estimate.provenance == cost::Provenance::Bound;
 }
 
 StepEstimate StepSum::step() const {
   StepEstimate step = sums_;
-  step.low = max(step.total - below_.total(), step.bound);
-  step.high = step.total + above_.total();
+  step.low = max(step.total - below_.total(constants_.error_correlation), step.bound);
+  step.high = step.total + above_.total(constants_.error_correlation);
   const bool stated = step.low < step.high;
   step.parts.kernels = step.total;
   if (!bound_only_ && host_ > step.total) {
@@ -69,14 +63,15 @@ StepEstimate StepSum::step() const {
     for (Seconds& phase : step.by_phase) phase *= stretch;
     step.total = host_;
     // The host's spread alone is no interval of a step whose kernels have none.
-    step.low = stated ? max(step.low, host_ / kHostSpread) : step.total;
-    step.high = stated ? max(step.high, host_ * kHostSpread) : step.total;
+    step.low = stated ? max(step.low, host_ / constants_.host_spread) : step.total;
+    step.high = stated ? max(step.high, host_ * constants_.host_spread) : step.total;
   }
   return step;
 }
 
-StepEstimate step_time(std::vector<OperatorEstimate> operators) {
-  StepSum sum;
+StepEstimate step_time(std::vector<OperatorEstimate> operators,
+                       const cost::StepConstants& constants) {
+  StepSum sum(constants);
   for (const OperatorEstimate& op : operators) sum.add(op.kernel, op.estimate);
   StepEstimate step = sum.step();
   step.operators = std::move(operators);

@@ -2,13 +2,14 @@
 //
 // From kernels to a step: what the estimates of single kernels add up to when a framework launches
 // them one after another. Beyond the sum the measured steps show
-//   - a gap of about 3 us between kernels of a stream,
+//   - a gap between kernels of a stream,
 //   - bytes that eager kernels move beyond the compulsory ones (execution/eager.h),
-//   - a host that cannot launch faster than about one kernel in 7 us: when the kernels are shorter,
-//     the step takes the host's time.
+//   - a host that needs a while to launch a kernel: when the kernels are shorter, the step takes
+//     the host's time.
 // A bound has neither gaps nor excess bytes. Errors of kernels on one GPU are correlated (one
 // clock, one memory system): the interval of the step does not shrink with the square root of their
-// number. How much of it is common to all kernels is one number, kErrorCorrelation.
+// number; how much of it is common to all kernels is one number. These numbers are
+// cost::StepConstants, fitted with the predictor.
 #pragma once
 
 #include <array>
@@ -19,28 +20,17 @@
 
 #include "aggregate/communication.h"
 #include "core/units.h"
+#include "cost/constants.h"
 #include "cost/estimate.h"
 #include "execution/launches.h"
 
 namespace rooftile::aggregate {
-
-/// Correlation of the errors of two operators in a step. Chosen so that the 80 % interval covers
-/// about 80 % of the measured steps of GPUs that were left out (69 steps on P4, P100, V100, T4,
-/// A100-40GB, MI100 and MI210; docs/accuracy_steps.md).
-inline constexpr double kErrorCorrelation = 0.2;
 
 /// One kernel of the lowered graph with the estimate of a single launch.
 struct OperatorEstimate {
   execution::Launch kernel;
   cost::Estimate estimate;
 };
-
-/// Between two kernels of one stream: the difference of measured steps and the sum of their
-/// kernels' GPU times, PyTorch 2.1 (NeuSight artefact, labels_per_node).
-inline constexpr Seconds kKernelGap = Seconds::from_base(3e-6);
-/// Time of the host to launch one operator from Python; host-only nodes of the same file take 6 to
-/// 9 us. The steps at hand are long enough that it never decides, so it is not validated by them.
-inline constexpr Seconds kHostLaunch = Seconds::from_base(7e-6);
 
 /// What GPUs tell each other, `count` times per step; overlapped or not (aggregate/parallel.h).
 struct TransferEstimate {
@@ -88,11 +78,13 @@ struct StepEstimate {
 };
 
 /// The estimate of a kernel as part of a step: its excess bytes and the gap behind it.
-cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel);
+cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel,
+                       const cost::StepConstants& constants);
 
 /// Adds up the kernels of a step, whose estimates went through in_step().
 class StepSum {
  public:
+  explicit StepSum(const cost::StepConstants& constants) : constants_(constants) {}
   void add(const execution::Launch& kernel, const cost::Estimate& estimate);
   /// Without the list of operators.
   [[nodiscard]] StepEstimate step() const;
@@ -106,8 +98,9 @@ class StepSum {
     Seconds sum;
     double squares = 0;
     void add(Seconds width);
-    [[nodiscard]] Seconds total() const;
+    [[nodiscard]] Seconds total(double correlation) const;
   };
+  cost::StepConstants constants_;
   StepEstimate sums_;
   Seconds host_;  ///< to launch everything
   CorrelatedWidth below_, above_;
@@ -115,6 +108,7 @@ class StepSum {
 };
 
 /// `operators` hold estimates that went through in_step().
-StepEstimate step_time(std::vector<OperatorEstimate> operators);
+StepEstimate step_time(std::vector<OperatorEstimate> operators,
+                       const cost::StepConstants& constants);
 
 }  // namespace rooftile::aggregate

@@ -60,6 +60,7 @@ class Fitter {
   Result<Fits> run(const Catalog& catalog) {
     ROOFTILE_CHECK(check_fittable(dataset_));
     ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
+    ROOFTILE_TRY(shipped_, read_default(catalog));
     for (const hardware::GpuSpec& gpu : catalogue_) ROOFTILE_CHECK(hardware::check_plausible(gpu));
     if (options_.all_gpus) prepare(std::nullopt);
     if (options_.leave_one_out) {
@@ -98,6 +99,8 @@ class Fitter {
     fold.left_out = left_out;
     fold.kept = samples_without(dataset_, left_out);
     fold.weights.name = options_.name;
+    fold.weights.constants = shipped_.constants;
+    fold.weights.origins = shipped_.origins;
     set_tables(catalogue_, fold.weights);
     set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
     set_ceilings(catalogue_, fold.weights);
@@ -245,6 +248,7 @@ class Fitter {
   const Dataset& dataset_;
   const FitOptions& options_;
   std::vector<hardware::GpuSpec> catalogue_;
+  Weights shipped_;         ///< for parts that the data say nothing about
   std::deque<Fold> folds_;  ///< tasks keep references
   Tasks tasks_;
   TaskResults results_;

@@ -227,7 +227,8 @@ ConvModel fit_conv(const FitData& data) {
   for (const Sample* s : data.samples) {
     const hardware::Machine& machine = data.dataset.machines[s->gpu];
     const auto job = *cost::bind(s->work, machine);  // checked when read
-    overheads[s->gpu].push_back(s->measured - conv_seconds(job, machine));
+    overheads[s->gpu].push_back(s->measured -
+                                conv_seconds(job, machine, data.weights.constants.convolution));
   }
   // The overhead of the campaign grows with the row number, at a pace that differs from host to
   // host: the lower quartile is nearer to a fresh one than the median.

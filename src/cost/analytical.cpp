@@ -12,13 +12,6 @@ namespace rooftile::cost {
 
 namespace {
 
-// Half-widths of the 80 % interval as factors: 80 % of the convolution rows with a calibrated
-// machine lie within 1.3 (`rooftile traffic --validate`, docs/theory/traffic.md). Kernels without
-// calibration get the bound as their low end and twice the time as their high end.
-constexpr double kCalibratedSpread = 1.3;
-constexpr double kUncalibratedSpread = 2.0;
-// Vector kernels keep enough loads in flight for this share of the L1 and L2 rates.
-constexpr double kCacheFraction = 0.7;
 // Bytes per clock that one SM receives from L2 (and sends), on NVIDIA parts since Volta [public:
 // NVIDIA's tuning guides]: a grid of few CTAs cannot draw more however fast the memory is.
 constexpr double kFillBytes = 64;
@@ -85,30 +78,34 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
   const double busy = std::min(machine.sms, real(out.plan.tiles));
   consider(Resource::Compute,
            work.flops.base() / (2 * busy * machine.lanes * clock) * machine.issue);
-  consider(Resource::Dram,
-           out.traffic.dram().base() / (kDramFraction * machine.dram_bandwidth.base()));
+  consider(Resource::Dram, out.traffic.dram().base() / attained_dram(machine));
   if (machine.l2_bandwidth) {
-    consider(Resource::L2, out.traffic.l2.base() / (kCacheFraction * machine.l2_bandwidth->base()));
+    consider(Resource::L2,
+             out.traffic.l2.base() / (machine.constants.cache * machine.l2_bandwidth->base()));
   }
   if (machine.l1_bandwidth) {
-    consider(Resource::L1, out.traffic.l1.base() /
-                               (kCacheFraction * busy * clock * machine.l1_bandwidth->base()));
+    consider(Resource::L1, out.traffic.l1.base() / (machine.constants.cache * busy * clock *
+                                                    machine.l1_bandwidth->base()));
   }
   consider(Resource::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
   return launched(out, machine);
 }
 
 class DeltaPredictor final : public Predictor {
+ public:
+  explicit DeltaPredictor(const Constants& constants) { set_constants(constants); }
+
  private:
   [[nodiscard]] Status do_check(const hardware::Machine& machine) const override {
     return check_time_fields(machine.gpu);
   }
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
-    const AnalyticalTime result = analytical_time(job, machine);
+    const AnalyticalTime result = analytical_time(job, machine, constants().convolution);
     Estimate estimate;
     set_time(job.work, job.roof, machine.gpu, result.breakdown, estimate);
-    const double spread = result.calibrated ? kCalibratedSpread : kUncalibratedSpread;
+    const TimeConstants& fitted = constants().convolution.constants;
+    const double spread = result.calibrated ? fitted.spread : fitted.spread_uncalibrated;
     estimate.low = max(estimate.bound, estimate.time / spread);
     estimate.high = estimate.time * spread;
     estimate.provenance = Provenance::Analytical;
@@ -134,9 +131,10 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
   return vector_time(work, machine, gpu);
 }
 
-AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine) {
+AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine,
+                               const TimeModel& model) {
   const TimeMachine timing =
-      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix);
+      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix, model);
   return analytical_time(job.work, timing, machine.gpu);
 }
 
@@ -151,8 +149,8 @@ Estimate conv_estimate(const Job& job, const hardware::Machine& machine,
   return estimate;
 }
 
-std::unique_ptr<Predictor> make_delta_predictor() {
-  return std::make_unique<DeltaPredictor>();
+std::unique_ptr<Predictor> make_delta_predictor(const Constants& constants) {
+  return std::make_unique<DeltaPredictor>(constants);
 }
 
 }  // namespace rooftile::cost

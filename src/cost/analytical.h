@@ -30,12 +30,13 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
                                const hardware::GpuSpec& gpu);
 
 /// The same for a kernel that is bound to its machine.
-AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine);
+AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine,
+                               const TimeModel& model);
 
 /// A convolution by one of its algorithms, without a launch and without an interval.
 Estimate conv_estimate(const Job& job, const hardware::Machine& machine,
                        const ConvCandidate& candidate);
 
-std::unique_ptr<Predictor> make_delta_predictor();
+std::unique_ptr<Predictor> make_delta_predictor(const Constants& constants);
 
 }  // namespace rooftile::cost

@@ -172,9 +172,10 @@ ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
 }
 
 ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
-  ConvCandidate out =
-      implicit_with({c, dtype, g, {32, 32}}, g, 1,
-                    {.extra = g.constants.small_tile_extra, .prologue = 600, .epilogue = 0});
+  ConvCandidate out = implicit_with({c, dtype, g, {32, 32}}, g, 1,
+                                    {.extra = g.constants.small_tile_extra,
+                                     .prologue = g.constants.small_tile_prologue,
+                                     .epilogue = 0});
   out.algorithm = ConvAlgorithm::ImplicitSmallTile;
   out.time.sm += out.time.dram;  // too few loads in flight to overlap
   out.time.dram = 0;
@@ -212,7 +213,7 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   }
   const double filters = std::ceil(p.out / 32);
   const double ctas = patches * filters;
-  const double bandwidth = kDramFraction * g.dram_bandwidth.base();
+  const double bandwidth = attained_dram(g);
   ConvCandidate out{.algorithm = ConvAlgorithm::WinogradFused};
   const double clocks =
       p.in * kFusedMacs / g.lanes * (g.issue + g.constants.fused_extra) + g.constants.fused_cta;
@@ -266,8 +267,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   const double read = p.source + (filter_gradient ? p.result() : p.filters());
   out.written = (filter_gradient ? p.filters() : p.result()) + moved;
   out.read.dram = read + moved;
-  const double transforms =
-      (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  const double transforms = (out.read.dram + out.written) / attained_dram(g);
   if (transforms > out.time.sm) out.time.limiter = Resource::Dram;
   out.time.sm += g.constants.nonfused_launch + transforms;
   const double gemm_loads = 36 * 4 *
@@ -289,8 +289,9 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   out.read.l1 = out.read.l2 = out.read.dram;
   out.written = spectra + p.result();
   out.time.compute = macs / (g.sms * g.lanes * g.clock.base());
-  const double memory = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
-  out.time.sm = out.time.compute * (g.issue + 0.1) + memory + 30e-6;
+  const double memory = (out.read.dram + out.written) / attained_dram(g);
+  out.time.sm =
+      out.time.compute * (g.issue + g.constants.fft_extra) + memory + g.constants.fft_launch;
   out.time.limiter = memory > out.time.compute ? Resource::Dram : Resource::Compute;
   out.time.tile = {.m = 32, .n = 32, .k = 8};
   out.time.ctas = tiles * std::ceil(p.out / 32);
@@ -349,7 +350,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   }
   ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
   out.time = best.time;
-  out.time.sm += (image + matrix) / (kDramFraction * g.dram_bandwidth.base()) + g.launch.base();
+  out.time.sm += (image + matrix) / attained_dram(g) + g.launch.base();
   out.read = {
       .l1 = best.read.l1 + image, .l2 = best.read.l2 + image, .dram = best.read.dram + image};
   out.written = output + matrix;
@@ -367,8 +368,8 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   out.written = real(c.n * c.c * c.h * c.w) * element;
   const double peak = 2 * g.sms * g.lanes * g.clock.base();
   out.time.compute = out.flops / peak;
-  out.time.sm = out.flops / (g.constants.direct_efficiency * peak) +
-                (read + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  out.time.sm =
+      out.flops / (g.constants.direct_efficiency * peak) + (read + out.written) / attained_dram(g);
   out.time.limiter = Resource::Latency;
   out.time.concurrent = g.sms;
   return out;
@@ -404,7 +405,7 @@ ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine&
   const double lanes = g.sms * g.vector_lanes * g.clock.base();
   out.time.compute = products / lanes;
   out.time.sm = (kTapInstructions * products + kThreadInstructions * threads) / lanes;
-  out.time.dram = (out.read.dram + out.written) / (kDramFraction * g.dram_bandwidth.base());
+  out.time.dram = (out.read.dram + out.written) / attained_dram(g);
   out.time.limiter = out.time.dram >= out.time.sm ? Resource::Dram : Resource::Compute;
   out.time.tile = {.m = kThreads, .n = 1, .k = taps};
   out.time.ctas = std::ceil(threads / kThreads);

@@ -37,6 +37,14 @@ class BoundPredictor final : public Predictor {
 
 using Made = Result<std::unique_ptr<Predictor>>;
 
+/// A predictor without fitted numbers of its own for steps, links and convolutions.
+Made with_defaults(Made predictor, const Catalog& catalog) {
+  if (!predictor) return predictor;
+  ROOFTILE_TRY(auto weights, learned::read_default(catalog));
+  (*predictor)->set_constants(std::move(weights.constants));
+  return predictor;
+}
+
 Made make_bound(const Catalog::File& /*weights*/) {
   return std::make_unique<BoundPredictor>();
 }
@@ -44,7 +52,7 @@ Made make_roofline(const Catalog::File& /*weights*/) {
   return learned::make_roofline();
 }
 Made make_delta(const Catalog::File& /*weights*/) {
-  return make_delta_predictor();
+  return make_delta_predictor({});
 }
 Made make_rooftile(const Catalog::File& file) {
   ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
@@ -63,23 +71,29 @@ struct PredictorEntry {
   std::string_view name;
   std::string_view weights;  ///< folder of data/predictors; empty: it needs none
   Made (*make)(const Catalog::File& weights);
+  bool own_constants;  ///< its weights hold them
 };
 
 // The default comes first.
 constexpr std::array kPredictors{
-    PredictorEntry{.name = "rooftile", .weights = "default", .make = make_rooftile},
-    PredictorEntry{.name = "bound", .weights = "", .make = make_bound},
-    PredictorEntry{.name = "delta", .weights = "", .make = make_delta},
-    PredictorEntry{.name = "neusight", .weights = "neusight", .make = make_neusight},
-    PredictorEntry{.name = "roofline", .weights = "", .make = make_roofline},
-    PredictorEntry{.name = "trivial", .weights = "default", .make = make_trivial}};
+    PredictorEntry{
+        .name = "rooftile", .weights = "default", .make = make_rooftile, .own_constants = true},
+    PredictorEntry{.name = "bound", .weights = "", .make = make_bound, .own_constants = false},
+    PredictorEntry{.name = "delta", .weights = "", .make = make_delta, .own_constants = false},
+    PredictorEntry{
+        .name = "neusight", .weights = "neusight", .make = make_neusight, .own_constants = false},
+    PredictorEntry{
+        .name = "roofline", .weights = "", .make = make_roofline, .own_constants = false},
+    PredictorEntry{
+        .name = "trivial", .weights = "default", .make = make_trivial, .own_constants = true}};
 
 Made make_entry(const PredictorEntry& entry, const Catalog& catalog) {
   Catalog::File file;
   if (!entry.weights.empty()) {
     ROOFTILE_TRY(file, learned::read_weights_file(catalog, entry.weights));
   }
-  ROOFTILE_TRY(auto predictor, entry.make(file));
+  ROOFTILE_TRY(auto predictor,
+               entry.own_constants ? entry.make(file) : with_defaults(entry.make(file), catalog));
   predictor->set_input(entry.weights.empty() ? make_builtin_input("predictor", entry.name)
                                              : make_input("predictor", entry.name, file));
   return predictor;
@@ -89,8 +103,9 @@ Made make_entry(const PredictorEntry& entry, const Catalog& catalog) {
 Made make_from_folder(std::string_view folder, const Catalog& catalog) {
   ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, folder));
   ROOFTILE_TRY(const auto document, JsonDocument::parse(file.content, file.name));
-  ROOFTILE_TRY(auto predictor,
-               document.root().find("form") ? make_neusight(file) : make_rooftile(file));
+  ROOFTILE_TRY(auto predictor, document.root().find("form")
+                                   ? with_defaults(make_neusight(file), catalog)
+                                   : make_rooftile(file));
   predictor->set_input(make_input("predictor", predictor->name(), file));
   return predictor;
 }

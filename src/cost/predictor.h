@@ -14,6 +14,7 @@
 #include "core/catalog.h"
 #include "core/result.h"
 #include "cost/bound.h"
+#include "cost/constants.h"
 #include "cost/estimate.h"
 #include "hardware/machine.h"
 #include "ops/kernel_work.h"
@@ -53,6 +54,9 @@ class Predictor {
   /// The record of its weights; empty for one that was made in memory (a refit).
   [[nodiscard]] const Input& input() const { return input_; }
   void set_input(Input input) { input_ = std::move(input); }
+  /// What steps, links and convolutions take beside it: its own, or those of the default.
+  [[nodiscard]] const Constants& constants() const { return constants_; }
+  void set_constants(Constants constants) { constants_ = std::move(constants); }
 
  private:
   [[nodiscard]] virtual Status do_check(const hardware::Machine& /*machine*/) const { return {}; }
@@ -61,6 +65,7 @@ class Predictor {
   [[nodiscard]] virtual std::string_view do_name() const = 0;
 
   Input input_;
+  Constants constants_;
 };
 
 /// Names that make_predictor accepts, the default first.

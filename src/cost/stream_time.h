@@ -88,7 +88,4 @@ Bytes l1_data_size(const TimeMachine& machine, const StreamTile& tile, double el
 StreamTime stream_time(const TimeMachine& machine, const StreamWork& work, const StreamTile& tile,
                        const StreamTuning& tuning);
 
-/// Attainable share of the DRAM's pin bandwidth.
-inline constexpr double kDramFraction = 0.82;
-
 }  // namespace rooftile::cost

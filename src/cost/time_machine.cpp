@@ -12,7 +12,6 @@ namespace rooftile::cost {
 
 namespace {
 
-constexpr double kPowerExponent = 0.63;  // clock ~ power^0.63 near the limit
 constexpr double kDefaultRegisters = 65536;
 
 /// The first number in "TSMC 12nm FFN", "Samsung 8N", "TSMC N5 (XCD) + N6 (IOD)".
@@ -32,8 +31,8 @@ std::optional<double> process_nanometres(const hardware::GpuSpec& gpu) {
 double needed_watt_per_teraflop(double nanometres, const TimeConstants& constants) {
   if (nanometres >= 20) return constants.watt_28nm;
   if (nanometres >= 12) return constants.watt_16nm;
-  if (nanometres >= 7) return 7.4;
-  return 2.8;
+  if (nanometres >= 7) return constants.watt_7nm;
+  return constants.watt_5nm;
 }
 
 /// A scheduler that must feed a whole warp's lanes every clock has no slot left for shared-memory
@@ -44,9 +43,9 @@ bool wide_scheduler(const hardware::GpuSpec& gpu) {
 
 }  // namespace
 
-bool is_fitted(const hardware::Architecture& arch) {
-  return std::find(kFittedArchitectures.begin(), kFittedArchitectures.end(), arch.name) !=
-         kFittedArchitectures.end();
+bool is_fitted(const hardware::Architecture& arch, const TimeModel& model) {
+  const auto& known = model.architectures;
+  return std::find(known.begin(), known.end(), arch.name) != known.end();
 }
 
 double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants) {
@@ -59,16 +58,12 @@ double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstant
                            static_cast<double>(gpu.sm.fp32_lanes) * middle *
                            gpu.clock.boost.base() / 1e12;
   const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process, constants);
-  return std::min(1.0, middle * std::pow(share, kPowerExponent));
+  return std::min(1.0, middle * std::pow(share, constants.power_exponent));
 }
 
 TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
-                              bool matrix) {
-  return make_time_machine(machine, rate, compute, matrix, TimeConstants{});
-}
-
-TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
-                              bool matrix, const TimeConstants& constants) {
+                              bool matrix, const TimeModel& model) {
+  const TimeConstants& constants = model.constants;
   const hardware::GpuSpec& gpu = machine.gpu;
   const auto pipe = machine.best_pipe(compute, matrix);
   TimeMachine m;
@@ -95,6 +90,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   if (machine.ceilings && machine.ceilings->shared) {
     m.shared_bandwidth = per_sm(machine.ceilings->shared->value, m.clock);
   }
+  m.launch = Seconds::from_base(constants.launch);
   if (machine.ceilings && machine.ceilings->launch) m.launch = machine.ceilings->launch->value;
   if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) m.l2_bandwidth = l2->value;
   if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
@@ -102,7 +98,7 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   }
   m.one_winograd_shape = gpu.arch.library.one_winograd_shape;
   m.winograd_filter_gradient = gpu.arch.library.winograd_filter_gradient;
-  m.calibrated = !m.tensor && compute == DType::Fp32 && is_fitted(gpu.arch);
+  m.calibrated = !m.tensor && compute == DType::Fp32 && is_fitted(gpu.arch, model);
   return m;
 }
 

@@ -206,7 +206,8 @@ double CampaignGpu::peak() const {
 }
 
 cost::TimeMachine CampaignGpu::timed(const cost::TimeConstants& constants) const {
-  return cost::make_time_machine(machine, rate, DType::Fp32, true, constants);
+  return cost::make_time_machine(machine, rate, DType::Fp32, true,
+                                 {.constants = constants, .architectures = {}});
 }
 
 double DeepBenchRow::rate(double seconds) const {

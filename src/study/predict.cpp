@@ -73,7 +73,8 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
   std::vector<aggregate::OperatorEstimate> operators;
   for (execution::Launch& kernel : kernels) {
     ROOFTILE_TRY(const auto job, cost::bind(kernel.work, machine));  // a rate for every dtype
-    const auto estimate = aggregate::in_step(predictor.estimate(job, machine), kernel);
+    const auto estimate =
+        aggregate::in_step(predictor.estimate(job, machine), kernel, predictor.constants().step);
     operators.push_back({std::move(kernel), estimate});
   }
   return operators;
@@ -91,6 +92,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   if (system) {
     ROOFTILE_TRY(links, links_of(*system, parallelism));
   }
+  links.constants = predictor.constants().links;
   ROOFTILE_TRY(const auto model, import_step(request, options, catalog));
   ROOFTILE_TRY(auto part, execution::split_tensors(model, parallelism.tensor));
   std::vector<aggregate::MemoryEstimate> memory;
@@ -108,12 +110,13 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   for (const execution::Stage& stage : stages) {
     ROOFTILE_TRY(auto operators,
                  estimate(execution::launches(stage.graph, options.lower), machine, predictor));
-    estimates.push_back({.step = aggregate::step_time(std::move(operators)),
-                         .reductions = execution::reductions(stage.graph, options.lower),
-                         .gradients = train ? execution::gradient_buckets(stage.graph)
-                                            : std::vector<execution::GradientBucket>{},
-                         .output = stage.output,
-                         .count = stage.count});
+    estimates.push_back(
+        {.step = aggregate::step_time(std::move(operators), predictor.constants().step),
+         .reductions = execution::reductions(stage.graph, options.lower),
+         .gradients = train ? execution::gradient_buckets(stage.graph)
+                            : std::vector<execution::GradientBucket>{},
+         .output = stage.output,
+         .count = stage.count});
   }
   const auto step = aggregate::parallel_step(std::move(estimates), parallelism, links);
 

@@ -80,8 +80,9 @@ Status check_memory(const Launch& kernel, const cost::TimeMachine& machine, doub
 Status check_variant(const aggregate::ScalingStudy& study, const Factors& factors) {
   for (const Launch& kernel : study.kernels()) {
     ROOFTILE_TRY(const auto job, cost::bind(kernel.work, study.machine()));
-    const cost::TimeMachine g = cost::make_time_machine(study.machine(), job.roof.compute,
-                                                        kernel.work.compute, kernel.work.matrix);
+    const cost::TimeMachine g =
+        cost::make_time_machine(study.machine(), job.roof.compute, kernel.work.compute,
+                                kernel.work.matrix, study.predictor().constants().convolution);
     const double sms = g.sms * factors.of(MachineKey::Sms);
     if (sms < 1) {
       return tl::unexpected(too_small(MachineKey::Sms, factors.of(MachineKey::Sms),

@@ -104,6 +104,7 @@ Status check_tile(const TrafficChoices& choices, const hardware::GpuSpec& gpu) {
 /// What all layers of a report share.
 struct Study {
   const hardware::Machine& machine;
+  const cost::Constants& constants;
   TrafficChoices choices;
   const Progress& progress;
 };
@@ -146,7 +147,8 @@ Result<cost::Estimate> forced(const aggregate::OperatorEstimate& op, const ops::
                                           static_cast<double>(choices.tile->n), found->time.split});
   }
   ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
-  return aggregate::in_step(cost::conv_estimate(job, study.machine, candidate), op.kernel);
+  return aggregate::in_step(cost::conv_estimate(job, study.machine, candidate), op.kernel,
+                            study.constants.step);
 }
 
 traffic::CacheMachine caches(const cost::TimeMachine& g, const cost::StreamTile& tile,
@@ -255,11 +257,11 @@ std::vector<report::AlgorithmTraffic> algorithms_of(const aggregate::OperatorEst
                                                     const ops::ConvShape& conv,
                                                     const cost::Job& job,
                                                     const cost::TimeMachine& g,
-                                                    const hardware::Machine& machine) {
+                                                    const Study& study) {
   std::vector<report::AlgorithmTraffic> out;
   for (const auto& candidate : cost::conv_candidates(conv, job.work.dtype, g, {})) {
-    const cost::Estimate estimate =
-        aggregate::in_step(cost::conv_estimate(job, machine, candidate), op.kernel);
+    const cost::Estimate estimate = aggregate::in_step(
+        cost::conv_estimate(job, study.machine, candidate), op.kernel, study.constants.step);
     const bool tiled = candidate.algorithm != cost::ConvAlgorithm::Direct;
     out.push_back({.name = std::string(name_of(candidate.algorithm)),
                    .tile = tiled ? tile_text(estimate.plan) : std::string(),
@@ -284,8 +286,8 @@ std::string phase_of(const execution::Launch& kernel) {
 Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const Study& study) {
   const ops::KernelWork& work = op.kernel.work;
   ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
-  const cost::TimeMachine g =
-      cost::make_time_machine(study.machine, job.roof.compute, work.compute, work.matrix);
+  const cost::TimeMachine g = cost::make_time_machine(study.machine, job.roof.compute, work.compute,
+                                                      work.matrix, study.constants.convolution);
   report::LayerTraffic layer;
   layer.name = op.kernel.name;
   layer.op = work.op;
@@ -297,7 +299,7 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   layer.fidelity = "closed";
   const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
   if (conv != nullptr) {
-    layer.algorithms = algorithms_of(op, *conv, job, g, study.machine);
+    layer.algorithms = algorithms_of(op, *conv, job, g, study);
     if (study.choices.algorithm || asks_for_gemm(study.choices)) {
       ROOFTILE_TRY(op.estimate, forced(op, *conv, g, study, layer));
     }
@@ -363,7 +365,7 @@ void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Stu
   }
   const hardware::GpuSpec& gpu = study.machine.gpu;
   if (auto note = hardware::device_note(gpu)) report.warnings.push_back(std::move(*note));
-  for (std::string& note : delta_notes(kernels, study.machine)) {
+  for (std::string& note : delta_notes(kernels, study.machine, study.constants.convolution)) {
     report.warnings.push_back(std::move(note));
   }
   for (const auto& [level, known] : {std::pair{"L2", report.l2_ceiling.has_value()},
@@ -392,7 +394,10 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
 
   report::TrafficReport report = start_report(request, machine);
   report.warnings.insert(report.warnings.end(), estimated.notes.begin(), estimated.notes.end());
-  const Study study{.machine = machine, .choices = choices, .progress = progress};
+  const Study study{.machine = machine,
+                    .constants = predictor->constants(),
+                    .choices = choices,
+                    .progress = progress};
   for (std::size_t i = 0; i < operators.size(); ++i) {
     // Networks repeat their layers: the same kernel is counted once.
     const execution::Launch& kernel = operators[i].kernel;
@@ -424,7 +429,8 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
   inputs.push_back(estimated.model);
   inputs.push_back(predictor->input());
   set_provenance(inputs, report);
-  const aggregate::StepEstimate step = aggregate::step_time(std::move(operators));
+  const aggregate::StepEstimate step =
+      aggregate::step_time(std::move(operators), predictor->constants().step);
   report.total_ms = to_ms(step.total);
   report.host_ms = to_ms(step.parts.host);
   return report;

@@ -58,7 +58,8 @@ std::string listed(std::initializer_list<std::pair<std::int64_t, std::string_vie
 }  // namespace
 
 std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
-                                     const hardware::Machine& machine) {
+                                     const hardware::Machine& machine,
+                                     const cost::TimeModel& model) {
   std::vector<std::string> notes;
   const hardware::GpuSpec& gpu = machine.gpu;
   const auto on_matrix_units = [&machine](const execution::Launch& kernel) {
@@ -83,7 +84,7 @@ std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
         "vendor: {} is no NVIDIA GPU; tiles and algorithms are assumed to be those of cuDNN all "
         "the same",
         gpu.name));
-  } else if (!cost::is_fitted(gpu.arch)) {
+  } else if (!cost::is_fitted(gpu.arch, model)) {
     notes.push_back(fmt::format(
         "architecture: times are calibrated on Maxwell to Turing; on {} they are an extrapolation",
         gpu.name));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/constants.h"
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "report/traffic_view.h"
@@ -18,7 +19,8 @@ namespace rooftile::study {
 
 /// One note per assumption that some kernel, or the GPU, breaks.
 std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
-                                     const hardware::Machine& machine);
+                                     const hardware::Machine& machine,
+                                     const cost::TimeModel& model);
 
 /// Options that do not hold for every row of a report.
 struct FlagsUsed {

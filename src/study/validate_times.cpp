@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 
 #include "core/provenance.h"
+#include "cost/learned/weights.h"
 #include "study/conv_campaigns.h"
 #include "study/conv_refit.h"
 
@@ -241,9 +241,9 @@ double fit_error(const Campaigns& data, const TimeConstants& trial, std::string_
 }
 
 Result<Constants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
-                                 const TimesRequest& request, const std::string& file,
-                                 const Progress& progress) {
-  Constants constants(gpus.size());
+                                 const TimesRequest& request, const TimeConstants& shipped,
+                                 const std::string& file, const Progress& progress) {
+  Constants constants(gpus.size(), shipped);
   if (!request.leave_one_gpu_out) return constants;
   if (data.deepbench.gpus.size() + data.neusight.gpus.size() < 2) {
     return bad_input(file, "has one GPU, so none can be left out",
@@ -260,19 +260,15 @@ Result<Constants> make_constants(const Campaigns& data, const std::vector<Campai
   return constants;
 }
 
-/// GPUs of the rows that the shipped constants were fitted on: DeepBench's and NeuSight's.
-constexpr std::array<std::string_view, 8> kFittedOn{
-    "m40", "titan-x-maxwell", "p100-pcie-16gb", "titan-x-pascal", "titan-xp", "p4",
-    "t4",  "v100-pcie-32gb"};
-
 /// Which rows the constants have seen is known per GPU: the file may hold any rows of it.
-std::string constants_note(const std::vector<CampaignGpu>& gpus, bool left_out) {
+std::string constants_note(const std::vector<CampaignGpu>& gpus,
+                           const std::vector<std::string>& fitted_on, bool left_out) {
   if (left_out) return "The constants were fitted without the GPU of each row.";
   std::vector<std::string> seen;
   std::vector<std::string> unseen;
   for (const CampaignGpu& gpu : gpus) {
     const bool known =
-        std::find(kFittedOn.begin(), kFittedOn.end(), gpu.machine.gpu.id) != kFittedOn.end();
+        std::find(fitted_on.begin(), fitted_on.end(), gpu.machine.gpu.id) != fitted_on.end();
     (known ? seen : unseen).push_back(gpu.name);
   }
   std::string note = "The constants are the shipped ones.";
@@ -363,11 +359,14 @@ Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& 
     ROOFTILE_CHECK(add_campaign(file, catalog, data));
   }
   const std::vector<CampaignGpu>& gpus = deepbench ? data.deepbench.gpus : data.neusight.gpus;
+  ROOFTILE_TRY(const auto shipped, cost::learned::read_default(catalog));
   ROOFTILE_TRY(const Constants constants,
-               make_constants(data, gpus, request, csv.name(), progress));
+               make_constants(data, gpus, request, shipped.constants.convolution.constants,
+                              csv.name(), progress));
   report::ValidationTable table = deepbench ? deepbench_table(data.deepbench, constants)
                                             : neusight_table(data.neusight, constants);
-  table.notes.push_back(constants_note(gpus, request.leave_one_gpu_out));
+  table.notes.push_back(
+      constants_note(gpus, shipped.origins.at("convolution").gpus, request.leave_one_gpu_out));
   auto warning = deepbench ? time_warning(csv.name(), data.deepbench)
                            : time_warning(csv.name(), data.neusight);
   if (warning) table.notes.push_back("warning: " + *warning);

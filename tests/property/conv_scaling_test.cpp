@@ -11,6 +11,7 @@
 #include "cost/conv_time.h"
 #include "cost/gemm_time.h"
 #include "cost/predictor.h"
+#include "default_constants.h"
 #include "hardware/factors.h"
 #include "ops/any_op.h"
 
@@ -77,7 +78,7 @@ class Cases {
 TimeMachine timed(const Case& c, const Factors& factors) {
   const hardware::Machine machine = hardware::scaled(c.machine, factors);
   return make_time_machine(machine, bind(c.work, machine).value().roof.compute, c.work.compute,
-                           c.work.matrix);
+                           c.work.matrix, testing::default_constants().convolution);
 }
 
 double seconds(const Case& c, const Factors& factors) {

@@ -10,6 +10,7 @@
 
 #include "aggregate/communication.h"
 #include "calibration/evaluate.h"
+#include "default_constants.h"
 #include "hardware/load.h"
 #include "regression/table.h"
 #include "shared_data.h"
@@ -141,7 +142,8 @@ Status add_all_reduces(const std::string& file, const std::string& id, Levels& l
     ROOFTILE_TRY(const auto system, hardware::system_of(Catalog::embedded(), gpu, gpus));
     ROOFTILE_TRY(const auto link,
                  hardware::link_of(system, {.size = gpus, .stage = gpus, .total = gpus}));
-    const double predicted = to_ms(aggregate::all_reduce(bytes, gpus, link).time);
+    const double predicted =
+        to_ms(aggregate::all_reduce(bytes, gpus, link, testing::default_constants().links).time);
     cases[gpus].push_back({.measured = milliseconds, .predicted = predicted});
   }
   for (const auto& [gpus, rows] : cases) {

@@ -96,7 +96,8 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
 }
 
 std::optional<FormTime> conv_form(const Question& q) {
-  const AnalyticalTime analysis = analytical_time(q.job, q.machine);
+  const AnalyticalTime analysis =
+      analytical_time(q.job, q.machine, q.weights.constants.convolution);
   return FormTime{.gpu = without_launch(analysis.breakdown),
                   .host = q.model.conv ? q.model.conv->host : 0.0,
                   .floor = 0,
@@ -314,18 +315,24 @@ Breakdown roofline_breakdown(const Job& job, double seconds) {
   return breakdown;
 }
 
-double conv_seconds(const Job& job, const hardware::Machine& machine) {
-  return without_launch(analytical_time(job, machine).breakdown).time().base();
+double conv_seconds(const Job& job, const hardware::Machine& machine, const TimeModel& model) {
+  return without_launch(analytical_time(job, machine, model).breakdown).time().base();
 }
 
 std::unique_ptr<Predictor> make_learned(Weights weights) {
-  return std::make_unique<LearnedPredictor>(std::move(weights));
+  Constants constants = weights.constants;
+  auto made = std::make_unique<LearnedPredictor>(std::move(weights));
+  made->set_constants(std::move(constants));
+  return made;
 }
 std::unique_ptr<Predictor> make_roofline() {
   return std::make_unique<RooflinePredictor>();
 }
 std::unique_ptr<Predictor> make_trivial(Weights weights) {
-  return std::make_unique<TrivialPredictor>(std::move(weights));
+  Constants constants = weights.constants;
+  auto made = std::make_unique<TrivialPredictor>(std::move(weights));
+  made->set_constants(std::move(constants));
+  return made;
 }
 
 }  // namespace rooftile::cost::learned

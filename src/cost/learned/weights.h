@@ -16,6 +16,7 @@
 
 #include "core/catalog.h"
 #include "core/result.h"
+#include "cost/constants.h"
 #include "cost/learned/neighbours.h"
 
 namespace rooftile::cost::learned {
@@ -139,8 +140,17 @@ struct Range {
   std::vector<std::string> vendors, dtypes;
 };
 
+/// What a part of the weights was fitted on.
+struct Origin {
+  double rows = 0;
+  std::vector<std::string> gpus;
+  std::string command;
+};
+
 struct Weights {
   std::string name;
+  Constants constants;
+  ByName<Origin> origins;  ///< of "convolution", "step", "links"
   ByName<DeviceModel> models;
   ByName<std::string> families;  ///< hardware::LibraryFacts::kernel_family of instruction sets
   ByName<double> node_energy;    ///< process in nm -> energy per FLOP relative to 16 nm
@@ -161,5 +171,7 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file);
 /// weights.json of a predictor: `name` is a folder of data/predictors in the catalogue or a folder
 /// on disk (contains '/').
 Result<Catalog::File> read_weights_file(const Catalog& catalog, std::string_view name);
+/// Those of the default predictor: what others take over where they have nothing of their own.
+Result<Weights> read_default(const Catalog& catalog);
 
 }  // namespace rooftile::cost::learned

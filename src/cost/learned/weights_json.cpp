@@ -35,6 +35,27 @@ constexpr Limits kFraction{0.02, 1.5};  // attained over the data sheet's
 constexpr Limits kRow{0, 1e9};          // columns
 
 // The fields of every part once, for writing and for reading, with the limits of their numbers.
+template <typename Io, Listed Form>
+void fields(Io& io, Form& form) {
+  for (const Parameter<Form>& p : parameters_of(form))
+    io(p.name, form.*p.value, Limits{p.low, p.high});
+}
+template <typename Io>
+void fields(Io& io, TimeModel& m) {
+  io("constants", m.constants), io("architectures", m.architectures);
+}
+template <typename Io>
+void fields(Io& io, LinkConstants& c) {
+  io("fabric", c.fabric), io("pcie", c.pcie), io("shape", c.shape);
+}
+template <typename Io>
+void fields(Io& io, Constants& c) {
+  io("convolution", c.convolution), io("step", c.step), io("links", c.links);
+}
+template <typename Io>
+void fields(Io& io, Origin& o) {
+  io("rows", o.rows, {0, 1e12}), io("gpus", o.gpus), io("command", o.command);
+}
 template <typename Io>
 void fields(Io& io, GemmParameters& p) {
   io("depth", p.depth, {0, 1e4}), io("tail", p.tail, kShare);
@@ -113,6 +134,7 @@ void fields(Io& io, Range& r) {
 template <typename Io>
 void fields(Io& io, Weights& w) {
   io("name", w.name), io("families", w.families), io("node_energy", w.node_energy, {0.02, 50});
+  io("constants", w.constants), io("origins", w.origins);
   io("streaming", w.streaming), io("ceilings", w.ceilings), io("models", w.models);
   io("trivial", w.trivial), io("intervals", w.intervals, {0, 5}), io("ranges", w.ranges);
 }
@@ -332,9 +354,17 @@ Status check_ranges(const Weights& weights, const Place& root) {
   return {};
 }
 
+Status check_origins(const Weights& weights, const Place& root) {
+  for (const char* part : {"convolution", "step", "links"}) {
+    if (!weights.origins.contains(part)) return (root / "origins" / part).error("is missing");
+  }
+  return {};
+}
+
 Status check(const Weights& weights, const std::string& file) {
   const Place root(file + ":");
   if (weights.name.empty()) return (root / "name").error("is empty");
+  ROOFTILE_CHECK(check_origins(weights, root));
   if (weights.models.empty()) return (root / "models").error("is empty");
   for (const auto& [nm, energy] : weights.node_energy) {
     if (!parse_double(nm)) return (root / "node_energy" / nm).error("is not a process in nm");
@@ -365,6 +395,21 @@ Status check(const Weights& weights, const std::string& file) {
   return check_ranges(weights, root);
 }
 
+/// The unit of every listed number, by form and name.
+template <Listed Form>
+ByName<std::string> units_of() {
+  ByName<std::string> names;
+  for (const Parameter<Form>& p : parameters_of(Form())) names[p.name] = p.unit;
+  return names;
+}
+
+ByName<ByName<std::string>> units() {
+  return {{"convolution", units_of<TimeConstants>()},
+          {"step", units_of<StepConstants>()},
+          {"link", units_of<LinkForm>()},
+          {"link shape", units_of<LinkShape>()}};
+}
+
 }  // namespace
 
 std::size_t bucket_of(double seconds) {
@@ -381,6 +426,7 @@ std::string features_hash() {
   everything.models["x"] = model;
   everything.trivial["x"] = {};
   everything.ranges["x"] = {};
+  everything.origins["x"] = {};
   Writer writer;
   fields(writer, everything);
   Fnv1a hash;
@@ -395,6 +441,7 @@ std::string to_json(const Weights& weights) {
   Writer writer;
   fields(writer, copy);
   ordered_json json{{"schema", 1}, {"features", features_hash()}};
+  json["units"] = units();
   json.update(writer.take());
   return json.dump(1) + "\n";
 }
@@ -416,8 +463,13 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   auto ignored_schema = static_cast<double>(schema);
   std::string ignored_hash;
   reader("schema", ignored_schema, {1, 1}), reader("features", ignored_hash);
+  ByName<ByName<std::string>> found_units;
+  reader("units", found_units);
   fields(reader, weights);
   ROOFTILE_CHECK(reader.finish());
+  if (found_units != units()) {
+    return bad_input(file + ":/units", "are not those of this program", std::string(kRefit));
+  }
   ROOFTILE_CHECK(check(weights, file));
   return weights;
 }
@@ -426,6 +478,11 @@ Result<Catalog::File> read_weights_file(const Catalog& catalog, std::string_view
   if (name.find('/') == std::string_view::npos)
     return catalog.read(fmt::format("predictors/{}/weights.json", name));
   return Catalog::read_path(std::string(name) + "/weights.json");
+}
+
+Result<Weights> read_default(const Catalog& catalog) {
+  ROOFTILE_TRY(const auto file, read_weights_file(catalog, "default"));
+  return parse_weights(file.content, file.name);
 }
 
 }  // namespace rooftile::cost::learned

@@ -9,6 +9,11 @@
 namespace rooftile::aggregate {
 namespace {
 
+constexpr cost::LinkConstants kConstants{
+    .fabric = {.efficiency = 0.85, .start = 5e-6, .step = 0.75e-6, .ramp = 4e6, .spread = 1.2},
+    .pcie = {.efficiency = 0.68, .start = 4e-6, .step = 0.75e-6, .ramp = 1e5, .spread = 1.5},
+    .shape = {.ramp_exponent = 0.4, .network_spread = 1.5}};
+
 using hardware::GroupLink;
 using hardware::LinkKind;
 
@@ -31,7 +36,8 @@ GroupLink over_nodes(LinkKind kind, std::int64_t members, std::int64_t nodes) {
 TEST(Communication, AllReduceOfARing) {
   // 4 GPUs, 40 MB: 2 x 3/4 x 40 MB = 60 MB per GPU in 6 steps.
   // 5 us + 6 x 0.75 us + 60 MB / (0.85 x 100 GB/s) x (1 + (4/60)^0.4)
-  const TransferTime t = all_reduce(Bytes::from_base(40e6), 4, link_of(LinkKind::Fabric, 4));
+  const TransferTime t =
+      all_reduce(Bytes::from_base(40e6), 4, link_of(LinkKind::Fabric, 4), kConstants);
   const double expected = 5 + 4.5 + 600 / 0.85 * (1 + std::pow(4.0 / 60.0, 0.4));
   EXPECT_NEAR(to_us(t.time), expected, 1e-6);
   EXPECT_NEAR(to_us(t.bound), 300.0, 1e-9);  // 30 MB must leave each GPU
@@ -41,9 +47,9 @@ TEST(Communication, AllReduceOfARing) {
 
 TEST(Communication, NoGroupNoTime) {
   const GroupLink link = link_of(LinkKind::Fabric, 8);
-  EXPECT_EQ(all_reduce(Bytes::from_base(40e6), 1, link).time, Seconds{});
-  EXPECT_EQ(all_reduce(Bytes{}, 8, link).time, Seconds{});
-  EXPECT_EQ(send(Bytes{}, 1, link).time, Seconds{});
+  EXPECT_EQ(all_reduce(Bytes::from_base(40e6), 1, link, kConstants).time, Seconds{});
+  EXPECT_EQ(all_reduce(Bytes{}, 8, link, kConstants).time, Seconds{});
+  EXPECT_EQ(send(Bytes{}, 1, link, kConstants).time, Seconds{});
 }
 
 TEST(Communication, NeverFasterThanTheLink) {
@@ -52,7 +58,7 @@ TEST(Communication, NeverFasterThanTheLink) {
       for (const GroupLink& link : {link_of(kind, gpus), over_nodes(kind, 1, gpus),
                                     over_nodes(kind, std::min<std::int64_t>(gpus, 8), 2)}) {
         for (double bytes = 1; bytes < 1e12; bytes *= 10) {
-          const TransferTime t = all_reduce(Bytes::from_base(bytes), gpus, link);
+          const TransferTime t = all_reduce(Bytes::from_base(bytes), gpus, link, kConstants);
           EXPECT_GE(t.low, t.bound);
           EXPECT_GE(t.time, t.low);
           EXPECT_GE(t.high, t.time);
@@ -66,7 +72,7 @@ TEST(Communication, MoreThanTwoShareThePcieBridges) {
   // Long messages: each of four GPUs has a quarter of the link, a pair all of it.
   const Bytes bytes = Bytes::from_base(1e12);
   const auto per_bound = [&](std::int64_t gpus) {
-    const TransferTime t = all_reduce(bytes, gpus, link_of(LinkKind::Pcie, gpus));
+    const TransferTime t = all_reduce(bytes, gpus, link_of(LinkKind::Pcie, gpus), kConstants);
     return t.time / t.bound;
   };
   EXPECT_NEAR(per_bound(4) / per_bound(2), 4.0, 0.01);
@@ -79,16 +85,16 @@ TEST(Communication, ARingLeavesEachNodeOnce) {
   const auto expected = [](double rate) {
     return 5 + 22.5 + 75e6 / (0.85 * rate) * 1e6 * (1 + std::pow(4.0 / 75.0, 0.4));
   };
-  const TransferTime whole = all_reduce(bytes, 16, over_nodes(LinkKind::Fabric, 8, 2));
+  const TransferTime whole = all_reduce(bytes, 16, over_nodes(LinkKind::Fabric, 8, 2), kConstants);
   EXPECT_NEAR(to_us(whole.time), expected(80e9), 1e-6);
-  const TransferTime one = all_reduce(bytes, 16, over_nodes(LinkKind::Fabric, 1, 16));
+  const TransferTime one = all_reduce(bytes, 16, over_nodes(LinkKind::Fabric, 1, 16), kConstants);
   EXPECT_NEAR(to_us(one.time), expected(10e9), 1e-6);
   // Half of the sum must leave each of two nodes: 20 MB at 80 GB/s, which takes longer than 15/16
   // of it takes to leave each GPU at 100 + 80 GB/s. Of 16 nodes: 37.5 MB at 10 GB/s.
   EXPECT_NEAR(to_us(whole.bound), 250.0, 1e-9);
   EXPECT_NEAR(to_us(one.bound), 3750.0, 1e-9);
   // PCIe bridges that eight GPUs share are slower than the network: 100 / 8 GB/s each.
-  const TransferTime pcie = all_reduce(bytes, 16, over_nodes(LinkKind::Pcie, 8, 2));
+  const TransferTime pcie = all_reduce(bytes, 16, over_nodes(LinkKind::Pcie, 8, 2), kConstants);
   EXPECT_NEAR(to_us(pcie.time),
               5 + 22.5 + 75e6 / (0.68 * 12.5e9) * 1e6 * (1 + std::pow(0.1 / 75.0, 0.4)), 1e-6);
 }
@@ -96,7 +102,7 @@ TEST(Communication, ARingLeavesEachNodeOnce) {
 TEST(Communication, AMessageIsBoundByItsParts) {
   // 100 MB over 10 GB/s; of eight GPUs that send the same bytes each must send an eighth.
   const GroupLink link = over_nodes(LinkKind::Fabric, 1, 2);
-  const TransferTime t = send(Bytes::from_base(100e6), 8, link);
+  const TransferTime t = send(Bytes::from_base(100e6), 8, link, kConstants);
   EXPECT_GT(to_ms(t.time), 10.0);
   EXPECT_NEAR(to_ms(t.bound), 1.25, 1e-9);
 }

@@ -8,6 +8,13 @@
 namespace rooftile::aggregate {
 namespace {
 
+constexpr cost::StepConstants kSteps{
+    .gap = 3e-6, .host_launch = 7e-6, .host_spread = 1.3, .error_correlation = 0.2};
+constexpr cost::LinkForm kLink{
+    .efficiency = 0.85, .start = 5e-6, .step = 0.75e-6, .ramp = 4e6, .spread = 1.2};
+constexpr cost::LinkConstants kLinks{
+    .fabric = kLink, .pcie = kLink, .shape = {.ramp_exponent = 0.4, .network_spread = 1.5}};
+
 using execution::Phase;
 
 OperatorEstimate op_of(Phase phase, double ms, std::int64_t count) {
@@ -25,7 +32,8 @@ OperatorEstimate op_of(Phase phase, double ms, std::int64_t count) {
 StageEstimate stage_of(std::int64_t count, double gradient_megabytes) {
   StageEstimate stage;
   stage.step = step_time(
-      {op_of(Phase::Forward, 1, 2), op_of(Phase::Backward, 2, 2), op_of(Phase::Optimizer, 1, 1)});
+      {op_of(Phase::Forward, 1, 2), op_of(Phase::Backward, 2, 2), op_of(Phase::Optimizer, 1, 1)},
+      kSteps);
   stage.gradients = {
       {.block = 0, .repeat = 2, .bytes = Bytes::from_base(gradient_megabytes * 1e6)}};
   stage.count = count;
@@ -87,8 +95,9 @@ TEST(Parallel, StagesSendBothWays) {
   std::vector<StageEstimate> stages;
   stages.push_back(first);
   stages.push_back(stage_of(1, 0));
-  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(100)}};
-  const Seconds hop = send(Bytes::from_base(100e6), 1, links.pipeline[0]).time;
+  const Interconnect links{
+      .data = {}, .tensor = {}, .pipeline = {link_of(100)}, .constants = kLinks};
+  const Seconds hop = send(Bytes::from_base(100e6), 1, links.pipeline[0], kLinks).time;
   const StepEstimate step = parallel_step(stages, {.pipeline = 2}, links);
   EXPECT_NEAR(to_ms(step.total), 2 * 6 + 1 + 2 * to_ms(hop), 1e-9);
   // One message each way for two GPUs; while one sends, the other one waits.
@@ -109,8 +118,8 @@ TEST(Parallel, AMessageSlowerThanTheStagesSetsThePace) {
   StageEstimate first = stage_of(1, 0);
   first.output = Bytes::from_base(100e6);
   std::vector<StageEstimate> stages{first, stage_of(1, 0)};
-  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(1)}};
-  const double hop = to_ms(send(Bytes::from_base(100e6), 1, links.pipeline[0]).time);
+  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(1)}, .constants = kLinks};
+  const double hop = to_ms(send(Bytes::from_base(100e6), 1, links.pipeline[0], kLinks).time);
   ASSERT_GT(hop, 100.0);
   // Forward 2 x 2 ms and four messages, backward 2 x 4 ms and four messages, 1 ms.
   const StepEstimate step = parallel_step(stages, {.pipeline = 2, .microbatches = 4}, links);
@@ -129,10 +138,12 @@ TEST(Parallel, StagesInOneNodeDoNotUseTheNetwork) {
   outside.network = hardware::NetworkShare{.name = "net",
                                            .per_direction = BytesPerSecond::from_base(10e9),
                                            .at_most = BytesPerSecond::from_base(10e9)};
-  const Interconnect links{.data = {}, .tensor = {}, .pipeline = {link_of(100), outside}};
+  const Interconnect links{
+      .data = {}, .tensor = {}, .pipeline = {link_of(100), outside}, .constants = kLinks};
   const StepEstimate step = parallel_step(stages, {.pipeline = 3}, links);
   const Bytes bytes = Bytes::from_base(100e6);
-  const double hops = to_ms(send(bytes, 1, links.pipeline[0]).time + send(bytes, 1, outside).time);
+  const double hops =
+      to_ms(send(bytes, 1, links.pipeline[0], kLinks).time + send(bytes, 1, outside, kLinks).time);
   EXPECT_NEAR(to_ms(step.total), 3 * 6 + 1 + 2 * hops, 1e-9);
   EXPECT_EQ(step.transfers.size(), 4U);  // two links, two ways
 }
@@ -140,7 +151,7 @@ TEST(Parallel, StagesInOneNodeDoNotUseTheNetwork) {
 TEST(Parallel, TheHostIsAPartOfItsOwn) {
   // Kernels of 2 us that the host launches in 7 us: 5 us of waiting each.
   StageEstimate stage;
-  stage.step = step_time({op_of(Phase::Forward, 0.002, 10)});
+  stage.step = step_time({op_of(Phase::Forward, 0.002, 10)}, kSteps);
   EXPECT_NEAR(to_us(stage.step.parts.kernels), 20.0, 1e-9);
   EXPECT_NEAR(to_us(stage.step.parts.host), 50.0, 1e-9);
   EXPECT_NEAR(to_us(stage.step.total), 70.0, 1e-9);
@@ -151,9 +162,10 @@ TEST(Parallel, TheHostIsAPartOfItsOwn) {
 }
 
 TEST(Parallel, FastLinksHideAllGradientsButTheLast) {
-  const Interconnect links{.data = link_of(1000), .tensor = {}, .pipeline = {}};
+  const Interconnect links{
+      .data = link_of(1000), .tensor = {}, .pipeline = {}, .constants = kLinks};
   const StepEstimate step = run(stage_of(1, 100), {.data = 4}, links);
-  const Seconds bucket = all_reduce(Bytes::from_base(100e6), 4, *links.data).time;
+  const Seconds bucket = all_reduce(Bytes::from_base(100e6), 4, *links.data, kLinks).time;
   ASSERT_LT(to_ms(bucket), 2.0);  // done before the next layer's backward pass
   EXPECT_NEAR(to_ms(step.parts.communication), 2 * to_ms(bucket), 1e-9);
   EXPECT_NEAR(to_ms(step.parts.exposed()), to_ms(bucket), 1e-9);
@@ -162,9 +174,9 @@ TEST(Parallel, FastLinksHideAllGradientsButTheLast) {
 }
 
 TEST(Parallel, SlowLinksExposeWhatTheBackwardPassCannotHide) {
-  const Interconnect links{.data = link_of(10), .tensor = {}, .pipeline = {}};
+  const Interconnect links{.data = link_of(10), .tensor = {}, .pipeline = {}, .constants = kLinks};
   const StepEstimate step = run(stage_of(1, 100), {.data = 4}, links);
-  const Seconds bucket = all_reduce(Bytes::from_base(100e6), 4, *links.data).time;
+  const Seconds bucket = all_reduce(Bytes::from_base(100e6), 4, *links.data, kLinks).time;
   ASSERT_GT(to_ms(bucket), 2.0);
   // The first bucket starts after 2 ms, both follow each other, the backward pass ends at 4 ms.
   EXPECT_NEAR(to_ms(step.parts.exposed()), 2 + 2 * to_ms(bucket) - 4, 1e-9);
@@ -175,9 +187,9 @@ TEST(Parallel, SumsBetweenKernelsAreNotHidden) {
   StageEstimate stage = stage_of(1, 0);
   stage.reductions = {
       {.name = "layer/x", .phase = Phase::Forward, .count = 2, .bytes = Bytes::from_base(10e6)}};
-  const Interconnect links{.data = {}, .tensor = link_of(100), .pipeline = {}};
+  const Interconnect links{.data = {}, .tensor = link_of(100), .pipeline = {}, .constants = kLinks};
   const StepEstimate step = run(stage, {.tensor = 2}, links);
-  const Seconds sum = all_reduce(Bytes::from_base(10e6), 2, *links.tensor).time;
+  const Seconds sum = all_reduce(Bytes::from_base(10e6), 2, *links.tensor, kLinks).time;
   EXPECT_NEAR(to_ms(step.parts.communication), 2 * to_ms(sum), 1e-9);
   EXPECT_EQ(step.parts.hidden, Seconds{});
   EXPECT_NEAR(to_ms(step.total), 7 + 2 * to_ms(sum), 1e-9);
@@ -192,8 +204,9 @@ TEST(Parallel, ABoundCountsTheLinksWithTheirBound) {
     op.estimate.provenance = cost::Provenance::Bound;
     op.estimate.bound = op.estimate.time;
   }
-  stage.step = step_time(std::move(stage.step.operators));
-  const Interconnect links{.data = link_of(1000), .tensor = {}, .pipeline = {}};
+  stage.step = step_time(std::move(stage.step.operators), kSteps);
+  const Interconnect links{
+      .data = link_of(1000), .tensor = {}, .pipeline = {}, .constants = kLinks};
   const StepEstimate step = run(stage, {.data = 2}, links);
   // 7 ms, and half of the last 100 MB at 1000 GB/s.
   EXPECT_NEAR(to_ms(step.total), 7.05, 1e-9);

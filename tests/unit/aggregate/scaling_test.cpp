@@ -44,9 +44,10 @@ TEST(Scaling, BaseIsTheStep) {
   std::vector<OperatorEstimate> operators;
   for (const execution::Launch& kernel : study.kernels()) {
     const auto job = cost::bind(kernel.work, v100()).value();
-    operators.push_back({kernel, in_step(predictor().estimate(job, v100()), kernel)});
+    operators.push_back(
+        {kernel, in_step(predictor().estimate(job, v100()), kernel, predictor().constants().step)});
   }
-  const StepEstimate step = step_time(operators);
+  const StepEstimate step = step_time(operators, predictor().constants().step);
   EXPECT_EQ(study.step({}).total, step.total);
   EXPECT_EQ(study.step({}).by_limiter, step.by_limiter);
 }

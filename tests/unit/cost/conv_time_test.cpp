@@ -8,6 +8,7 @@
 
 #include "cost/analytical.h"
 #include "cost/gemm_time.h"
+#include "default_constants.h"
 #include "hardware/machine.h"
 #include "ops/any_op.h"
 
@@ -20,7 +21,8 @@ hardware::Machine machine_of(std::string_view gpu) {
 
 TimeMachine fp32(std::string_view gpu) {
   const auto machine = machine_of(gpu);
-  return make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true);
+  return make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true,
+                           testing::default_constants().convolution);
 }
 
 ops::ConvShape layer_3x3() {
@@ -32,6 +34,8 @@ ops::ConvShape layer_3x3() {
 // A machine of round numbers: 10 SMs of 64 lanes at 1 GHz, 1 TB/s.
 TimeMachine round_machine() {
   TimeMachine m;
+  m.constants = testing::default_constants().convolution.constants;
+  m.launch = Seconds::from_base(m.constants.launch);
   m.sms = 10;
   m.lanes = 64;
   m.vector_lanes = 64;
@@ -130,7 +134,8 @@ TEST(TimeMachine, MeasuredCeilingsCount) {
   measured.launch.emplace().value = Seconds::from_base(5e-6);
   machine.ceilings = measured;
   const TimeMachine m =
-      make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true);
+      make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true,
+                        testing::default_constants().convolution);
   EXPECT_NEAR(2 * m.sms * m.lanes * m.clock.base(), 4.5e12, 1e3);
   EXPECT_NEAR(m.sms * m.l1_bandwidth->base() * m.clock.base(), 1e12, 1e3);
   EXPECT_NEAR(m.sms * m.shared_bandwidth.base() * m.clock.base(), 2e12, 1e3);
@@ -138,10 +143,12 @@ TEST(TimeMachine, MeasuredCeilingsCount) {
 }
 
 TEST(TimeMachine, ClockFollowsThePower) {
-  EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu, {}), 1.0, 1e-12);
+  EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu,
+                                       testing::default_constants().convolution.constants),
+              1.0, 1e-12);
   // Base is 585 of 1590 MHz, the middle 0.6066 of boost: 70 W / (0.6066 * 8.141 TFLOP/s) = 14.18 W
   // per TFLOP/s of the 16 W needed; 0.6066 * (0.886)^0.63 = 0.562.
-  TimeConstants constants;
+  TimeConstants constants = testing::default_constants().convolution.constants;
   constants.watt_16nm = 16;
   hardware::GpuSpec t4 = machine_of("t4").gpu;
   EXPECT_NEAR(sustained_clock_fraction(t4, constants), 0.562, 0.001);
@@ -254,8 +261,7 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
 // A product with a vector streams its matrix, whichever operand the vector is.
 TEST(GemmCandidate, AVectorTimesAMatrixIsBoundByDram) {
   const TimeMachine v100 = fp32("v100-pcie-32gb");
-  const double seconds =
-      4.0 * (4096.0 * 9216 + 9216 + 4096) / (kDramFraction * v100.dram_bandwidth.base());
+  const double seconds = 4.0 * (4096.0 * 9216 + 9216 + 4096) / (attained_dram(v100));
   for (const ops::GemmShape& gemm : {ops::GemmShape{.m = 1, .n = 4096, .k = 9216},
                                      ops::GemmShape{.m = 4096, .n = 1, .k = 9216}}) {
     const GemmCandidate product = gemm_candidate(gemm, DType::Fp32, v100);

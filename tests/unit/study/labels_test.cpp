@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string>
 
+#include "default_constants.h"
 #include "source_folder.h"
 #include "temporary_folder.h"
 
@@ -18,9 +19,13 @@ const std::string kFolder = testing::source_folder() / "tests/golden/evaluate/";
 
 /// Everything takes three times its bound, give or take nothing.
 class ThreeTimesTheBound : public cost::Predictor {
+ public:
+  ThreeTimesTheBound() { set_constants(testing::default_constants()); }
+
+ private:
   [[nodiscard]] cost::Estimate do_estimate(const cost::Job& job,
                                            const hardware::Machine& machine) const override {
-    const auto bound = *cost::make_predictor("bound", Catalog());
+    const auto bound = *cost::make_predictor("bound", Catalog::embedded());
     cost::Estimate estimate = bound->estimate(job, machine);
     estimate.time = estimate.low = estimate.high = estimate.bound * 3.0;
     estimate.provenance = cost::Provenance::Analytical;

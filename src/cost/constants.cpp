@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/constants.h"
+
+#include <array>
+
+namespace rooftile::cost {
+
+namespace {
+
+// name, member, unit, meaning, limits, start, fitted
+constexpr std::array kTimeParameters{
+    Parameter<TimeConstants>{"watt_28nm", &TimeConstants::watt_28nm, "W / (TFLOP/s)",
+                             "that a 28 nm board needs to hold its boost clock under FP32 load", 1,
+                             1000, 50, true},
+    Parameter<TimeConstants>{"watt_16nm", &TimeConstants::watt_16nm, "W / (TFLOP/s)",
+                             "the same at 16 and 12 nm", 0.5, 500, 15, true},
+    Parameter<TimeConstants>{"watt_7nm", &TimeConstants::watt_7nm, "W / (TFLOP/s)",
+                             "the same at 8 and 7 nm: published clocks of A40, an extrapolation",
+                             0.2, 200, 7.4, false},
+    Parameter<TimeConstants>{
+        "watt_5nm", &TimeConstants::watt_5nm, "W / (TFLOP/s)",
+        "the same at 5 nm and below: published clocks of L40, an extrapolation", 0.1, 100, 2.8,
+        false},
+    Parameter<TimeConstants>{"power_exponent", &TimeConstants::power_exponent, "1",
+                             "clock ~ power^x near the limit", 0.05, 2, 0.63, false},
+    Parameter<TimeConstants>{"issue", &TimeConstants::issue, "clocks",
+                             "per clock of pure multiply-adds", 0.5, 10, 1.0, true},
+    Parameter<TimeConstants>{"issue_wide", &TimeConstants::issue_wide, "clocks",
+                             "more where a scheduler must feed 32 lanes", 0, 10, 0.1, true},
+    Parameter<TimeConstants>{"latency_floor", &TimeConstants::latency_floor, "clocks",
+                             "of an iteration whose loads hit L1", 0, 10000.0, 80, false},
+    Parameter<TimeConstants>{"latency_miss", &TimeConstants::latency_miss, "clocks",
+                             "more when all of them miss", 0, 100000.0, 1000, true},
+    Parameter<TimeConstants>{"prologue", &TimeConstants::prologue, "clocks", "of a CTA", 0,
+                             100000.0, 500, true},
+    Parameter<TimeConstants>{"epilogue", &TimeConstants::epilogue, "clocks",
+                             "of a CTA, per 128 outputs", 0, 1000.0, 5, true},
+    Parameter<TimeConstants>{"fused_extra", &TimeConstants::fused_extra, "clocks",
+                             "F(2x2,3x3): input transform in the main loop", 0, 10, 0.1, true},
+    Parameter<TimeConstants>{"fused_cta", &TimeConstants::fused_cta, "clocks",
+                             "its output transform, of a CTA", 0, 1000000.0, 5000, true},
+    Parameter<TimeConstants>{"nonfused_extra", &TimeConstants::nonfused_extra, "clocks",
+                             "batched GEMM of F(4x4,3x3)", 0, 10, 0.1, true},
+    Parameter<TimeConstants>{"nonfused_launch", &TimeConstants::nonfused_launch, "s",
+                             "its three transform kernels", 0, 0.1, 2e-05, true},
+    Parameter<TimeConstants>{"l2_residency", &TimeConstants::l2_residency, "1",
+                             "of L2 keeps an intermediate for the next kernel", 0, 10, 0.5, true},
+    Parameter<TimeConstants>{"small_tile_extra", &TimeConstants::small_tile_extra, "clocks",
+                             "32x32 tiles: bound by shared memory", 0, 100, 1.0, true},
+    Parameter<TimeConstants>{"small_tile_prologue", &TimeConstants::small_tile_prologue, "clocks",
+                             "of their CTAs", 0, 100000.0, 600, false},
+    Parameter<TimeConstants>{"fft_extra", &TimeConstants::fft_extra, "clocks",
+                             "of the complex products, rough: about 80 rows ran them", 0, 10, 0.1,
+                             false},
+    Parameter<TimeConstants>{"fft_launch", &TimeConstants::fft_launch, "s",
+                             "transform kernels, rough", 0, 0.1, 3e-05, false},
+    Parameter<TimeConstants>{"direct_efficiency", &TimeConstants::direct_efficiency, "1",
+                             "of peak, data gradients with few channels", 0.001, 1, 0.2, true},
+    Parameter<TimeConstants>{"gradient", &TimeConstants::gradient, "1",
+                             "data gradient over forward", 0.1, 10, 1.0, true},
+    Parameter<TimeConstants>{"strided_epilogue", &TimeConstants::strided_epilogue, "clocks",
+                             "per 128 outputs: scattered stores of a strided data gradient", 0,
+                             100000.0, 100, true},
+    Parameter<TimeConstants>{"filter_gradient", &TimeConstants::filter_gradient, "1",
+                             "filter gradient over forward", 0.1, 10, 1.0, true},
+    Parameter<TimeConstants>{"filter_gradient_tap", &TimeConstants::filter_gradient_tap, "1",
+                             "more with few taps", 0, 10, 0.5, true},
+    Parameter<TimeConstants>{"filter_gradient_tile", &TimeConstants::filter_gradient_tile, "clocks",
+                             "extra of small tiles: shared-memory loads", 0, 10, 0.5, true},
+    Parameter<TimeConstants>{"filter_gradient_output", &TimeConstants::filter_gradient_output,
+                             "clocks", "of an SM per output: adding up its parts", 0, 1000.0, 1,
+                             true},
+    Parameter<TimeConstants>{"dram", &TimeConstants::dram, "1",
+                             "attained share of the DRAM bandwidth of the pins", 0.02, 1.5, 0.82,
+                             false},
+    Parameter<TimeConstants>{"cache", &TimeConstants::cache, "1",
+                             "of the L1 and L2 rates that vector kernels keep loads in flight for",
+                             0.02, 1.5, 0.7, false},
+    Parameter<TimeConstants>{"launch", &TimeConstants::launch, "s",
+                             "of a kernel within a stream of kernels, where none was measured", 0,
+                             0.1, 3e-06, false},
+    Parameter<TimeConstants>{"spread", &TimeConstants::spread, "1",
+                             "the 80 % interval is time / spread to time * spread", 1, 100, 1.3,
+                             false},
+    Parameter<TimeConstants>{"spread_uncalibrated", &TimeConstants::spread_uncalibrated, "1",
+                             "the same for kernels that nothing was fitted on", 1, 100, 2.0,
+                             false}};
+constexpr std::array kStepParameters{
+    Parameter<StepConstants>{"gap", &StepConstants::gap, "s", "between two kernels of one stream",
+                             0, 0.001, 3e-06, true},
+    Parameter<StepConstants>{"host_launch", &StepConstants::host_launch, "s",
+                             "of the host to launch one operator from Python", 0, 0.001, 7e-06,
+                             true},
+    Parameter<StepConstants>{"host_spread", &StepConstants::host_spread, "1",
+                             "a step at the pace of the host takes time / spread to time * spread",
+                             1, 10, 1.3, true},
+    Parameter<StepConstants>{"error_correlation", &StepConstants::error_correlation, "1",
+                             "of the errors of two operators of a step", 0, 1, 0.2, true}};
+constexpr std::array kLinkParameters{
+    Parameter<LinkForm>{"efficiency", &LinkForm::efficiency, "1",
+                        "of the data sheet's rate, for long messages", 0.01, 1.5, 0.8, true},
+    Parameter<LinkForm>{"start", &LinkForm::start, "s", "of a collective", 0, 0.1, 5e-06, true},
+    Parameter<LinkForm>{"step", &LinkForm::step, "s", "of a step of its ring", 0, 0.1, 1e-06, true},
+    Parameter<LinkForm>{"ramp", &LinkForm::ramp, "B", "the slow start of medium messages", 0,
+                        10000000000.0, 1000000.0, true},
+    Parameter<LinkForm>{"spread", &LinkForm::spread, "1",
+                        "the 80 % interval is time / spread to time * spread", 1, 100, 1.2, true}};
+constexpr std::array kLinkShapeParameters{
+    Parameter<LinkShape>{"ramp_exponent", &LinkShape::ramp_exponent, "1",
+                         "slow start = 1 + (ramp / bytes)^x", 0.05, 2, 0.4, false},
+    Parameter<LinkShape>{
+        "network_spread", &LinkShape::network_spread, "1",
+        "networks take the fabric's numbers, with this interval: nobody measured them", 1, 100, 1.5,
+        false}};
+
+}  // namespace
+
+std::span<const Parameter<TimeConstants>> parameters_of(const TimeConstants& /*form*/) {
+  return kTimeParameters;
+}
+std::span<const Parameter<StepConstants>> parameters_of(const StepConstants& /*form*/) {
+  return kStepParameters;
+}
+std::span<const Parameter<LinkForm>> parameters_of(const LinkForm& /*form*/) {
+  return kLinkParameters;
+}
+std::span<const Parameter<LinkShape>> parameters_of(const LinkShape& /*form*/) {
+  return kLinkShapeParameters;
+}
+
+}  // namespace rooftile::cost
