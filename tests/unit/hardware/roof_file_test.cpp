@@ -81,7 +81,7 @@ TEST(ErtJson, ExactMessagesForMalformedFiles) {
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L9x",1]]},"gflops":{"data":[]}}})"),
             "r.json:/empirical/gbytes/data/0/0: unknown memory level \"L9x\"");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L1",-1]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0/1: is not the rate of a machine");
+            "r.json:/empirical/gbytes/data/0/0: \"L1\": -1e+09 B/s is not the rate of a machine");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[]},"gflops":{"data":[["GOPs",1]]}}})"),
             "r.json:/empirical/gflops/data/0/0: unknown rate \"GOPs\"");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[]},"gflops":{"data":[]}}})"),
