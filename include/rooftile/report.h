@@ -19,6 +19,22 @@ struct TrafficBytes {
   double l1 = 0, l2 = 0, dram = 0;
 };
 
+/// How a time comes about:
+///
+///   term    = FLOPs or bytes / (rate x efficiency), where there is a rate of it (Report::rates)
+///   on-chip = max(compute, shared, l1, l2, link, latency)
+///   time    = (on-chip^join + dram^join)^(1 / join) x residual + launch + host
+///
+/// Terms overlap, so they do not add up to the time. Efficiencies are above 1 where a kernel does
+/// less than the FLOPs or bytes that are shown: Winograd's products, a bound whose bytes may be in
+/// L2 already.
+struct BreakdownReport {
+  std::map<std::string, double> terms_ms;  ///< those above 0, by resource
+  std::map<std::string, double> efficiency;
+  std::optional<double> join;  ///< none: the larger of the two
+  double residual = 1;         ///< what measured kernels took beyond the terms
+};
+
 /// One operator, grouped over the layers in which it repeats. With a pipeline times, bytes and
 /// FLOPs are those of a mean GPU: all launches / stages.
 struct OperatorReport {
@@ -32,7 +48,8 @@ struct OperatorReport {
   double latency_ms = 0, low_ms = 0, high_ms = 0;
   double hidden_ms = 0;  ///< of the latency: communication while kernels run
   double bound_ms = 0;
-  std::string limiter;  ///< compute | l1 | l2 | dram | launch | link
+  std::string limiter;        ///< the largest term: compute | shared | l1 | l2 | dram | link | ...
+  BreakdownReport breakdown;  ///< of the latency
   TrafficBytes traffic;
   double flops = 0;
   std::string rate;       ///< the compute roof it runs under: "fp32", "bf16_tensor"
@@ -92,6 +109,8 @@ struct Report {
   std::optional<ParallelReport> parallel;       ///< more than one GPU or micro-batch
   MemoryReport memory;                          ///< of the fullest GPU
   std::vector<OperatorReport> operators;        ///< in the order of execution
+  /// FLOP/s by `OperatorReport::rate`, bytes/s of "l1", "l2" and "dram" where they are known.
+  std::map<std::string, double> rates;
   ProvenanceReport provenance;
   std::vector<std::string> warnings;
 };

@@ -154,9 +154,8 @@ Result<ScalingStudy> ScalingStudy::make(std::span<const execution::Launch> kerne
   for (const execution::Launch& kernel : kernels) {
     ROOFTILE_CHECK(cost::bind(kernel.work, machine));
     const auto same =
-        std::find_if(study.kernels_.begin(), study.kernels_.end(), [&kernel](const auto& earlier) {
-          return earlier.work == kernel.work && earlier.memory_factor == kernel.memory_factor;
-        });
+        std::find_if(study.kernels_.begin(), study.kernels_.end(),
+                     [&kernel](const auto& earlier) { return earlier.work == kernel.work; });
     if (same == study.kernels_.end()) {
       study.kernels_.push_back(kernel);
     } else {
@@ -169,7 +168,7 @@ Result<ScalingStudy> ScalingStudy::make(std::span<const execution::Launch> kerne
 cost::Estimate ScalingStudy::estimate(std::size_t index, const hardware::Machine& machine) const {
   const execution::Launch& kernel = kernels_[index];
   const auto job = cost::bind(kernel.work, machine);  // rates exist: checked by make()
-  return in_step(predictor_->estimate(*job, machine), kernel, constants());
+  return predictor_->estimate(*job, machine);
 }
 
 cost::Estimate ScalingStudy::kernel(std::size_t index, const Factors& factors) const {
@@ -188,6 +187,50 @@ StepEstimate ScalingStudy::step(const Factors& factors) const {
   StepSum sum(constants());
   for (std::size_t i = 0; i < kernels_.size(); ++i) sum.add(kernels_[i], estimate(i, machine));
   return sum.step();
+}
+
+namespace {
+
+double added_width(const Factors& factors) {
+  double sum = 0;
+  for (const MachineKey key : hardware::kAllMachineKeys) sum += std::abs(std::log(factors.of(key)));
+  return kVariantWidth * sum;
+}
+
+/// Half-widths of the logarithm below and above; nothing where no interval is stated.
+struct LogWidths {
+  double below = 0, above = 0;
+};
+
+cost::Estimate with_interval(cost::Estimate estimate, const LogWidths& widths) {
+  estimate.low = max(estimate.time * std::exp(-widths.below), estimate.bound);
+  estimate.high = estimate.time * std::exp(widths.above);
+  return estimate;
+}
+
+}  // namespace
+
+VariantEstimate variant(const ScalingStudy& study, const Factors& factors) {
+  const double added = added_width(factors);
+  const auto before = study.launches(Factors{});
+  const auto after = study.launches(factors);
+  StepSum base(study.constants()), all(study.constants()), own(study.constants());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const execution::Launch& kernel = study.kernels()[i];
+    const cost::Estimate& from = before[i];
+    base.add(kernel, from);
+    const bool stated = from.low < from.high;
+    const double width = stated ? added : 0.0;
+    all.add(kernel, with_interval(after[i], {.below = std::log(from.time / from.low) + width,
+                                             .above = std::log(from.high / from.time) + width}));
+    own.add(kernel, with_interval(after[i], {.below = width, .above = width}));
+  }
+  const Seconds total = base.step().total;
+  const StepEstimate relative = own.step(1.0);
+  return {.step = all.step(),
+          .speedup = total / relative.total,
+          .speedup_low = total / relative.high,
+          .speedup_high = total / relative.low};
 }
 
 double CostModel::cost(const Factors& factors) const {

@@ -54,6 +54,19 @@ class ScalingStudy {
   const cost::Predictor* predictor_;
 };
 
+/// What a variant adds to the logarithm of a kernel's error, per unit of |log factor| of each
+/// quantity.
+inline constexpr double kVariantWidth = 0.1;
+
+/// A step on a variant. Its interval takes the log half-widths of the kernels on the base machine
+/// and adds one that grows with |log factor|. The errors on the base machine are common to both
+/// sides of a speed-up: only what the variant adds is in its interval.
+struct VariantEstimate {
+  StepEstimate step;
+  double speedup = 1, speedup_low = 1, speedup_high = 1;
+};
+VariantEstimate variant(const ScalingStudy& study, const hardware::Factors& factors);
+
 /// Cost of a variant in units of the base GPU: the sum of weight * (factor - 1), for the clock
 /// weight * (factor^3 - 1), as dynamic power grows with the cube of the frequency. The weights are
 /// assumptions about area, pins and power, not measurements.

@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregate/step.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace rooftile::aggregate {
-
-cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel,
-                       const cost::StepConstants& constants) {
-  cost::Estimate estimate = alone;
-  estimate.bound *= std::min(1.0, kernel.memory_factor);
-  // A strided copy moves the same bytes at a lower rate; other kernels move more.
-  const bool slower = kernel.work.kind == ops::KernelClass::Move && kernel.memory_factor > 1;
-  if (!slower) estimate.traffic *= kernel.memory_factor;
-  estimate.breakdown.stretch(kernel.memory_factor);
-  if (alone.provenance == cost::Provenance::Bound) {
-    estimate.time = estimate.low = estimate.high = estimate.bound;
-    return estimate;
-  }
-  const Seconds gap = kernel.memory_factor > 0 ? Seconds::from_base(constants.gap) : Seconds{};
-  estimate.breakdown.of(cost::Resource::Launch) += gap;
-  for (Seconds* time : {&estimate.time, &estimate.low, &estimate.high}) {
-    *time = max(*time * kernel.memory_factor + gap, estimate.bound);
-  }
-  return estimate;
-}
 
 void StepSum::CorrelatedWidth::add(Seconds width) {
   sum += width;
@@ -47,11 +26,11 @@ void StepSum::add(const execution::Launch& kernel, const cost::Estimate& estimat
   sums_.flops += kernel.work.flops * launches;
   sums_.by_phase[static_cast<std::size_t>(kernel.phase)] += time;
   sums_.by_limiter[static_cast<std::size_t>(estimate.limiter())] += time;
-  if (kernel.memory_factor > 0) host_ += Seconds::from_base(constants_.host_launch) * launches;
+  host_ += Seconds::from_base(constants_.host_launch) * launches;
   bound_only_ = bound_only_ && estimate.provenance == cost::Provenance::Bound;
 }
 
-StepEstimate StepSum::step() const {
+StepEstimate StepSum::step(double host_spread) const {
   StepEstimate step = sums_;
   step.low = max(step.total - below_.total(constants_.error_correlation), step.bound);
   step.high = step.total + above_.total(constants_.error_correlation);
@@ -63,8 +42,8 @@ StepEstimate StepSum::step() const {
     for (Seconds& phase : step.by_phase) phase *= stretch;
     step.total = host_;
     // The host's spread alone is no interval of a step whose kernels have none.
-    step.low = stated ? max(step.low, host_ / constants_.host_spread) : step.total;
-    step.high = stated ? max(step.high, host_ * constants_.host_spread) : step.total;
+    step.low = stated ? max(step.low, host_ / host_spread) : step.total;
+    step.high = stated ? max(step.high, host_ * host_spread) : step.total;
   }
   return step;
 }

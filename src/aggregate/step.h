@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From kernels to a step: what the estimates of single kernels add up to when a framework launches
-// them one after another. Beyond the sum the measured steps show
-//   - a gap between kernels of a stream,
-//   - bytes that eager kernels move beyond the compulsory ones (execution/eager.h),
-//   - a host that needs a while to launch a kernel: when the kernels are shorter, the step takes
-//     the host's time.
-// A bound has neither gaps nor excess bytes. Errors of kernels on one GPU are correlated (one
+// From kernels to a step: what the in-stream estimates of single kernels add up to when a framework
+// launches them one after another. Beyond the sum the measured steps show a host that needs a while
+// to launch a kernel: when the kernels are shorter, the step takes the host's time. A bound has no
+// host. Errors of kernels on one GPU are correlated (one
 // clock, one memory system): the interval of the step does not shrink with the square root of their
 // number; how much of it is common to all kernels is one number. These numbers are
 // cost::StepConstants, fitted with the predictor.
@@ -77,17 +74,15 @@ struct StepEstimate {
   }
 };
 
-/// The estimate of a kernel as part of a step: its excess bytes and the gap behind it.
-cost::Estimate in_step(const cost::Estimate& alone, const execution::Launch& kernel,
-                       const cost::StepConstants& constants);
-
-/// Adds up the kernels of a step, whose estimates went through in_step().
+/// Adds up the kernels of a step.
 class StepSum {
  public:
   explicit StepSum(const cost::StepConstants& constants) : constants_(constants) {}
   void add(const execution::Launch& kernel, const cost::Estimate& estimate);
   /// Without the list of operators.
-  [[nodiscard]] StepEstimate step() const;
+  [[nodiscard]] StepEstimate step() const { return step(constants_.host_spread); }
+  /// The same where the host's time lies within the factor `host_spread`.
+  [[nodiscard]] StepEstimate step(double host_spread) const;
 
  private:
   /// Half of an interval, from equally correlated errors: the variance of the sum is
@@ -107,7 +102,6 @@ class StepSum {
   bool bound_only_ = true;
 };
 
-/// `operators` hold estimates that went through in_step().
 StepEstimate step_time(std::vector<OperatorEstimate> operators,
                        const cost::StepConstants& constants);
 

@@ -36,33 +36,25 @@ traffic::Traffic traffic_of(const ops::KernelWork& work, const traffic::ReadByte
   return t;
 }
 
-/// Launched within a stream of kernels.
-AnalyticalTime launched(AnalyticalTime out, const TimeMachine& machine) {
-  out.breakdown.of(Resource::Launch) = machine.launch;
-  return out;
-}
-
 AnalyticalTime conv_time(const ops::KernelWork& work, const ops::ConvShape& conv,
                          const TimeMachine& machine, const hardware::GpuSpec& gpu) {
   const ConvCandidate best = conv_candidates(conv, work.dtype, machine, {}).front();
-  return launched({.breakdown = best.time.breakdown(),
-                   .algorithm = name_of(best.algorithm),
-                   .plan = plan_of(best.time),
-                   .traffic = traffic_of(work, best.read, best.written, gpu),
-                   .calibrated = machine.calibrated && conv.groups == 1 &&
-                                 best.algorithm != ConvAlgorithm::ExplicitGemm},
-                  machine);
+  return {.breakdown = best.time.breakdown(),
+          .algorithm = name_of(best.algorithm),
+          .plan = plan_of(best.time),
+          .traffic = traffic_of(work, best.read, best.written, gpu),
+          .calibrated = machine.calibrated && conv.groups == 1 &&
+                        best.algorithm != ConvAlgorithm::ExplicitGemm};
 }
 
 AnalyticalTime gemm_time(const ops::KernelWork& work, const ops::GemmShape& gemm,
                          const TimeMachine& machine, const hardware::GpuSpec& gpu) {
   const GemmCandidate best = gemm_candidate(gemm, work.dtype, machine);
-  return launched({.breakdown = best.time.breakdown(),
-                   .algorithm = {},
-                   .plan = plan_of(best.time),
-                   .traffic = traffic_of(work, best.read, best.written, gpu),
-                   .calibrated = machine.calibrated},
-                  machine);
+  return {.breakdown = best.time.breakdown(),
+          .algorithm = {},
+          .plan = plan_of(best.time),
+          .traffic = traffic_of(work, best.read, best.written, gpu),
+          .calibrated = machine.calibrated};
 }
 
 /// Streams through memory: the slowest level, each at its attainable share.
@@ -72,7 +64,8 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
   out.plan = mapping::decompose(work, gpu);
   out.traffic = traffic::model(work, out.plan, gpu);
   const auto consider = [&](Resource resource, double seconds) {
-    out.breakdown.of(resource) = Seconds::from_base(seconds);
+    const double reached = resource == Resource::Compute ? 1.0 : work.access_efficiency;
+    out.breakdown.of(resource) = Seconds::from_base(seconds / reached);
   };
   const double clock = machine.clock.base();
   const double busy = std::min(machine.sms, real(out.plan.tiles));
@@ -88,7 +81,7 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
                                                     machine.l1_bandwidth->base()));
   }
   consider(Resource::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
-  return launched(out, machine);
+  return out;
 }
 
 class DeltaPredictor final : public Predictor {
@@ -101,7 +94,10 @@ class DeltaPredictor final : public Predictor {
   }
   [[nodiscard]] Estimate do_estimate(const Job& job,
                                      const hardware::Machine& machine) const override {
-    const AnalyticalTime result = analytical_time(job, machine, constants().convolution);
+    AnalyticalTime result = analytical_time(job, machine, constants().convolution);
+    if (job.setting == Setting::Isolated) {  // all that it knows of a call
+      result.breakdown.of(Resource::Launch) = launch_gap(machine, constants().step);
+    }
     Estimate estimate;
     set_time(job.work, job.roof, machine.gpu, result.breakdown, estimate);
     const TimeConstants& fitted = constants().convolution.constants;
@@ -139,13 +135,14 @@ AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine,
 }
 
 Estimate conv_estimate(const Job& job, const hardware::Machine& machine,
-                       const ConvCandidate& candidate) {
+                       const ConvCandidate& candidate, const StepConstants& constants) {
   Estimate estimate;
   set_time(job.work, job.roof, machine.gpu, candidate.time.breakdown(), estimate);
   estimate.provenance = Provenance::Analytical;
   estimate.algorithm = name_of(candidate.algorithm);
   estimate.plan = plan_of(candidate.time);
   estimate.traffic = traffic_of(job.work, candidate.read, candidate.written, machine.gpu);
+  add_launch_gap(launch_gap(machine, constants), estimate);
   return estimate;
 }
 

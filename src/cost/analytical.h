@@ -33,9 +33,9 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
 AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine,
                                const TimeModel& model);
 
-/// A convolution by one of its algorithms, without a launch and without an interval.
+/// A convolution by one of its algorithms in a stream of kernels, without an interval.
 Estimate conv_estimate(const Job& job, const hardware::Machine& machine,
-                       const ConvCandidate& candidate);
+                       const ConvCandidate& candidate, const StepConstants& constants);
 
 std::unique_ptr<Predictor> make_delta_predictor(const Constants& constants);
 

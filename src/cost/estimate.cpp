@@ -13,8 +13,8 @@ double join_seconds(double a, double b, double p) {
 
 Seconds Breakdown::on_chip() const {
   Seconds longest;
-  for (const Resource r :
-       {Resource::Compute, Resource::Shared, Resource::L1, Resource::L2, Resource::Latency}) {
+  for (const Resource r : {Resource::Compute, Resource::Shared, Resource::L1, Resource::L2,
+                           Resource::Link, Resource::Latency}) {
     longest = max(longest, of(r));
   }
   return longest;
@@ -27,12 +27,6 @@ Seconds Breakdown::time() const {
 
 Resource Breakdown::limiter() const {
   return static_cast<Resource>(std::max_element(terms.begin(), terms.end()) - terms.begin());
-}
-
-void Breakdown::stretch(double factor) {
-  for (const Resource r : hardware::kAllResources) {
-    if (r != Resource::Launch && r != Resource::Host) of(r) = of(r) * factor;
-  }
 }
 
 Breakdown with_traffic(Breakdown breakdown, const traffic::Traffic& from,

@@ -26,7 +26,7 @@ using Terms = std::array<Seconds, kResources>;
 
 /// How the terms give the time:
 ///
-///   on-chip = max(compute, shared, l1, l2, latency)
+///   on-chip = max(compute, shared, l1, l2, link, latency)
 ///   time    = (on-chip^join + dram^join)^(1 / join) residual + launch + host
 ///
 /// Terms overlap, so they do not add up to the time.
@@ -43,8 +43,6 @@ struct Breakdown {
   [[nodiscard]] Seconds time() const;
   /// The largest term.
   [[nodiscard]] Resource limiter() const;
-  /// Every term and so the time, but for the launch and the host, `factor` times as long.
-  void stretch(double factor);
 };
 
 /// The breakdown of the same kernel if it moved `to` instead of `from`: the terms of the memory

@@ -23,7 +23,8 @@
 namespace rooftile::cost {
 
 /// What a kernel's time includes: everything that a benchmark of one operator sees, host included,
-/// or the GPU time of a kernel that follows others in a stream.
+/// or what a kernel that follows others in a stream adds to their time, the gap before the next one
+/// included.
 enum class Setting : std::uint8_t { Isolated, InStream };
 
 /// A kernel together with the rates of the machine it is to run on.
@@ -37,6 +38,11 @@ struct Job {
 /// that names the missing field.
 Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine);
 
+/// Between two kernels of one stream: measured on the machine, else that of the measured steps.
+Seconds launch_gap(const hardware::Machine& machine, const StepConstants& constants);
+/// Adds the gap behind a kernel; a bound has none.
+void add_launch_gap(Seconds gap, Estimate& estimate);
+
 class Predictor {
  public:
   Predictor() = default;
@@ -48,7 +54,10 @@ class Predictor {
   [[nodiscard]] Status check(const hardware::Machine& machine) const { return do_check(machine); }
   /// Never faster than the bound, never NaN; the same inputs give the same bytes out.
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {
-    return do_estimate(job, machine);
+    Estimate estimate = do_estimate(job, machine);
+    if (job.setting == Setting::InStream)
+      add_launch_gap(launch_gap(machine, constants_.step), estimate);
+    return estimate;
   }
   [[nodiscard]] std::string_view name() const { return do_name(); }
   /// The record of its weights; empty for one that was made in memory (a refit).
@@ -60,6 +69,7 @@ class Predictor {
 
  private:
   [[nodiscard]] virtual Status do_check(const hardware::Machine& /*machine*/) const { return {}; }
+  /// Without the gap behind the kernel.
   [[nodiscard]] virtual Estimate do_estimate(const Job& job,
                                              const hardware::Machine& machine) const = 0;
   [[nodiscard]] virtual std::string_view do_name() const = 0;

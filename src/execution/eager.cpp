@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "execution/eager.h"
 
+#include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
@@ -17,59 +19,77 @@ constexpr double kGeluBackward = 3.0;
 constexpr double kEmbeddingForward = 5.0;
 constexpr double kWhere = 2.4;
 // Copies with a stride move the same bytes at a lower rate.
-constexpr double kStridedCopy = 1.35;
+constexpr double kStridedCopy = 1 / 1.35;
 constexpr double kAccumulate = 0.5;
 
-using Works = std::vector<ExecutedWork>;
+using ops::KernelList;
 
-Works with_factor(ops::KernelList kernels, double factor) {
-  Works works;
-  for (ops::KernelWork& kernel : kernels) {
-    works.push_back({.work = std::move(kernel), .memory_factor = factor});
+/// Moves `factor` times its textbook bytes. Fewer of them are also all that it has to move.
+void move_times(ops::KernelWork& work, double factor) {
+  if (factor >= 1) {
+    work.excess = work.bytes() * (factor - 1);
+    return;
   }
-  return works;
+  for (Bytes* bytes : {&work.read, &work.written, &work.cold}) *bytes *= factor;
 }
 
-/// Kernels of the textbook that nobody launches stay in the list with no time.
-Works not_launched(ops::KernelList kernels) {
-  return with_factor(std::move(kernels), 0.0);
+KernelList moving(KernelList kernels, double factor) {
+  for (ops::KernelWork& work : kernels) move_times(work, factor);
+  return kernels;
 }
 
-/// Only the first kernel runs and moves `tensors` tensors of its own size.
-Works one_of(ops::KernelList kernels, double tensors) {
-  Works works = not_launched(std::move(kernels));
-  if (works.empty()) return works;
-  const ops::KernelWork& first = works.front().work;
-  const auto* rows = std::get_if<ops::RowShape>(&first.shape);
-  if (rows == nullptr || first.bytes() <= Bytes{}) {
-    works.front().memory_factor = 1.0;
-    return works;
+/// The kernels work on this share of their elements: a mean over gradients that are added and
+/// others that are not.
+KernelList on_share(KernelList kernels, double share) {
+  for (ops::KernelWork& work : kernels) {
+    if (auto* rows = std::get_if<ops::RowShape>(&work.shape)) {
+      const auto columns = static_cast<double>(rows->columns);
+      rows->columns = std::max<std::int64_t>(1, std::llround(columns * share));
+    }
+    work.flops *= share;
+    for (Bytes* bytes : {&work.read, &work.written, &work.cold}) *bytes *= share;
   }
-  const double elements = static_cast<double>(rows->rows) * static_cast<double>(rows->columns);
-  works.front().memory_factor = size_of(first.dtype) * elements * tensors / first.bytes();
-  return works;
+  return kernels;
+}
+
+KernelList copied(KernelList kernels, double access_efficiency) {
+  for (ops::KernelWork& work : kernels) work.access_efficiency = access_efficiency;
+  return kernels;
+}
+
+/// One kernel does the work of all and moves `tensors` tensors of its own size.
+KernelList one_of(KernelList kernels, double tensors) {
+  if (kernels.empty()) return kernels;
+  ops::KernelWork one = std::move(kernels.front());
+  for (auto other = kernels.begin() + 1; other != kernels.end(); ++other) one.flops += other->flops;
+  const auto* rows = std::get_if<ops::RowShape>(&one.shape);
+  if (rows != nullptr && one.bytes() > Bytes{}) {
+    const double elements = static_cast<double>(rows->rows) * static_cast<double>(rows->columns);
+    move_times(one, size_of(one.dtype) * elements * tensors / one.bytes());
+  }
+  return {std::move(one)};
 }
 
 /// The operators whose launched kernels differ from the textbook; all others stay as they are.
 class Rules {
  public:
   Rules(Phase phase, const LaunchOptions& options, const ops::LowerContext& context,
-        ops::KernelList kernels)
+        KernelList kernels)
       : backward_(phase == Phase::Backward),
         inference_(options.mode == Mode::Infer),
-        copy_factor_(options.execution == Execution::Compiled ? 1.0 : kStridedCopy),
+        copy_efficiency_(options.execution == Execution::Compiled ? 1.0 : kStridedCopy),
         context_(context),
         kernels_(std::move(kernels)) {}
 
   template <typename Op>
-  Works operator()(const Op& op) {
+  KernelList operator()(const Op& op) {
     if constexpr (std::is_same_v<Op, ops::Dropout>) {
-      if (inference_) return not_launched(std::move(kernels_));
+      if (inference_) return {};
       return one_of(std::move(kernels_), backward_ ? kDropoutBackward : kDropoutForward);
     } else if constexpr (std::is_same_v<Op, ops::LayerNorm>) {
       if (backward_) return one_of(std::move(kernels_), kLayerNormBackward);
     } else if constexpr (std::is_same_v<Op, ops::Softmax>) {
-      if (backward_) return with_factor(std::move(kernels_), kSoftmaxBackward / 5.0);
+      if (backward_) return moving(std::move(kernels_), kSoftmaxBackward / 5.0);
     } else if constexpr (std::is_same_v<Op, ops::Embedding>) {
       if (!backward_) return one_of(std::move(kernels_), kEmbeddingForward);
     } else if constexpr (std::is_same_v<Op, ops::Move>) {
@@ -79,68 +99,66 @@ class Rules {
     } else if constexpr (std::is_same_v<Op, ops::BatchedMatmul>) {
       if (!backward_) return product(op);
     }
-    return with_factor(std::move(kernels_), 1.0);
+    return std::move(kernels_);
   }
 
  private:
-  Works move(const ops::Move& op) {
+  KernelList move(const ops::Move& op) {
     switch (op.kind) {
       case ops::MoveKind::Where: return one_of(std::move(kernels_), kWhere);
       case ops::MoveKind::Contiguous:
-        if (backward_) return not_launched(std::move(kernels_));
-        return with_factor(std::move(kernels_), copy_factor_);
-      case ops::MoveKind::Slice: return not_launched(std::move(kernels_));
+        if (backward_) return {};
+        return copied(std::move(kernels_), copy_efficiency_);
+      case ops::MoveKind::Slice: return {};
       case ops::MoveKind::Cat:
       case ops::MoveKind::Cast:
       case ops::MoveKind::Write:
       case ops::MoveKind::Scan:
       case ops::MoveKind::Reduce: break;
     }
-    return with_factor(std::move(kernels_), 1.0);
+    return std::move(kernels_);
   }
 
-  Works elementwise_backward(const ops::Elementwise& op) {
+  KernelList elementwise_backward(const ops::Elementwise& op) {
     switch (op.function) {
       case ops::Function::Add:
-      case ops::Function::Sub: return not_launched(std::move(kernels_));
+      case ops::Function::Sub: return {};
       case ops::Function::Gelu: return one_of(std::move(kernels_), kGeluBackward);
       case ops::Function::Div: return one_of(std::move(kernels_), 2.0);
-      default: return with_factor(std::move(kernels_), 1.0);
+      default: return std::move(kernels_);
     }
   }
 
-  Works product(const ops::BatchedMatmul& op) {
-    Works works = with_factor(std::move(kernels_), 1.0);
+  KernelList product(const ops::BatchedMatmul& op) {
     const auto copy = [&](std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
-      works.push_back(
-          {.work = vector_kernel(context_.precision,
-                                 {.op = "contiguous",
-                                  .kind = ops::KernelClass::Move,
-                                  .shape = {.rows = matrices * rows, .columns = columns},
-                                  .flop_per_element = 0.0,
-                                  .read = matrices * rows * columns,
-                                  .written = matrices * rows * columns}),
-           .memory_factor = copy_factor_});
+      kernels_.push_back(
+          vector_kernel(context_.precision, {.op = "contiguous",
+                                             .kind = ops::KernelClass::Move,
+                                             .shape = {.rows = matrices * rows, .columns = columns},
+                                             .flop_per_element = 0.0,
+                                             .read = matrices * rows * columns,
+                                             .written = matrices * rows * columns}));
+      kernels_.back().access_efficiency = copy_efficiency_;
     };
     if (op.left_permuted) copy(op.batch, op.m, op.k);
     if (op.right_permuted) copy(op.batch / op.share, op.n, op.k);  // heads share keys and values
     if (op.output_permuted) copy(op.batch, op.m, op.n);
-    return works;
+    return std::move(kernels_);
   }
 
   bool backward_;
   bool inference_;
-  double copy_factor_;
+  double copy_efficiency_;
   const ops::LowerContext& context_;
-  ops::KernelList kernels_;
+  KernelList kernels_;
 };
 
 }  // namespace
 
-std::vector<ExecutedWork> executed(const ops::AnyOp& op, Phase phase, const LaunchOptions& options,
-                                   const ops::LowerContext& context, ops::KernelList kernels) {
-  if (phase == Phase::Accumulate) return with_factor(std::move(kernels), kAccumulate);
-  if (phase == Phase::Optimizer) return with_factor(std::move(kernels), 1.0);
+KernelList executed(const ops::AnyOp& op, Phase phase, const LaunchOptions& options,
+                    const ops::LowerContext& context, KernelList kernels) {
+  if (phase == Phase::Accumulate) return on_share(std::move(kernels), kAccumulate);
+  if (phase == Phase::Optimizer) return kernels;
   return std::visit(Rules(phase, options, context, std::move(kernels)), op);
 }
 

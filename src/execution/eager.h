@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an eager framework really launches for an operator. lower() gives the textbook kernels (and
-// the multiset of [Lee25], kernel by kernel); measured nodes differ from them in known ways:
+// What an eager framework really launches for an operator. The operators give the textbook kernels
+// (the multiset of [Lee25], kernel by kernel); measured nodes differ from them in known ways:
 //
 //   dropout      inference: nothing; training: reads, writes and a mask, and a slow backward
 //   add, sub     backward hands the gradient on without a copy
@@ -17,21 +17,14 @@
 // artefact).
 #pragma once
 
-#include <vector>
-
 #include "execution/launches.h"
 #include "ops/any_op.h"
 
 namespace rooftile::execution {
 
-/// A kernel with the ratio of the bytes it moves to its compulsory ones; 0 = it is not launched.
-struct ExecutedWork {
-  ops::KernelWork work;
-  double memory_factor = 1.0;
-};
-
-/// `kernels` are the textbook kernels of `op` in `phase`.
-std::vector<ExecutedWork> executed(const ops::AnyOp& op, Phase phase, const LaunchOptions& options,
-                                   const ops::LowerContext& context, ops::KernelList kernels);
+/// `kernels` are the textbook kernels of `op` in `phase`; those that come back are launched, with
+/// the bytes that they move and the rate of their accesses.
+ops::KernelList executed(const ops::AnyOp& op, Phase phase, const LaunchOptions& options,
+                         const ops::LowerContext& context, ops::KernelList kernels);
 
 }  // namespace rooftile::execution

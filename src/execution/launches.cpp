@@ -81,22 +81,17 @@ class Lowering {
   }
 
   void take(const Block& block, const Node& node, Phase phase) {
-    if (scratch_.empty() && options_.execution == Execution::Textbook) return;
-    std::vector<ExecutedWork> works;
     if (options_.execution != Execution::Textbook) {
-      works = executed(node.op, phase, options_, context(node), std::move(scratch_));
-    } else {
-      for (ops::KernelWork& work : scratch_) works.push_back({.work = std::move(work)});
+      scratch_ = executed(node.op, phase, options_, context(node), std::move(scratch_));
     }
-    scratch_.clear();
-    for (ExecutedWork& one : works) {
+    for (ops::KernelWork& work : scratch_) {
       kernels_.push_back({.name = block.name + "/" + node.name,
                           .phase = phase,
                           .block = static_cast<std::size_t>(&block - graph_.blocks.data()),
                           .count = block.repeat * node.count,
-                          .work = std::move(one.work),
-                          .memory_factor = one.memory_factor});
+                          .work = std::move(work)});
     }
+    scratch_.clear();
   }
 
   const Graph& graph_;

@@ -31,9 +31,6 @@ struct Launch {
   std::size_t block = 0;   ///< index in Graph::blocks; says nothing for the optimizer's update
   std::int64_t count = 1;  ///< launches per step
   ops::KernelWork work;
-  /// Bytes that the kernel moves / its compulsory ones; 0 = not launched at all
-  /// (execution/eager.h).
-  double memory_factor = 1.0;
   bool operator==(const Launch&) const = default;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // KernelWork: the job of one GPU kernel, independent of any GPU. Operators lower to it; everything
-// above (tile, traffic, latency) sees only this. FLOPs and bytes here are the algorithm's own:
-// each input read once, each output written once ("compulsory"); what a real kernel moves beyond
-// that is the traffic layer's subject.
+// above (mapping, traffic, cost) sees only this. FLOPs, `read` and `written` are the algorithm's
+// own: each input read once, each output written once ("compulsory"), and bounds take these. Times
+// take what a kernel moves: where a framework's own kernel is known to move more, that is
+// `moved()`; what tiles read again is the traffic layer's subject.
 #pragma once
 
 #include <cstdint>
@@ -94,8 +95,13 @@ struct KernelWork {
   /// that stands alone has none: repeated, it may find everything in the cache.
   Bytes cold = {};
   Bytes cold_pass = {};
+  Bytes excess = {};               ///< moved beyond the compulsory bytes, in either direction
+  double access_efficiency = 1.0;  ///< rate of its accesses / rate of sequential ones
 
   [[nodiscard]] Bytes bytes() const { return read + written; }
+  [[nodiscard]] Bytes moved() const { return bytes() + excess; }
+  /// Moved / compulsory bytes.
+  [[nodiscard]] double passes() const { return excess > Bytes{} ? moved() / bytes() : 1.0; }
   bool operator==(const KernelWork&) const = default;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/breakdown.h"
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/operator_rows.h"
@@ -76,6 +77,7 @@ ordered_json report_json(const Report& report, bool with_operators) {
     json["operators"] = ordered_json::array();
     for (const OperatorReport& op : report.operators)
       json["operators"].push_back(operator_json(op));
+    json["rates"] = report.rates;
     json["provenance"] = provenance_json(report.provenance);
   }
   json["warnings"] = report.warnings;
@@ -105,6 +107,7 @@ ordered_json operator_json(const OperatorReport& op) {
       {"wave_factor", op.wave_factor},
       {"provenance", op.provenance},
       {"extrapolated", op.extrapolated}};
+  write_breakdown(op.breakdown, json);
   if (!op.algorithm.empty()) json["algorithm"] = op.algorithm;
   if (op.hidden_ms > 0) json["hidden_ms"] = op.hidden_ms;
   return json;

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "core/utf8.h"
+#include "report/breakdown.h"
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/operator_rows.h"
@@ -40,11 +41,13 @@ std::string kernels_to_text(const KernelsReport& report, const TextOptions& opti
       text +=
           fmt::format("  time       {} or more (provenance: bound)\n", format_ms(row.latency_ms));
     } else {
-      text += fmt::format("  alone      {}  ({}; {}{})\n", format_ms(row.latency_ms),
+      text += fmt::format("  in a step  {}  ({}; {}{})\n", format_ms(row.latency_ms),
                           interval_text(row.low_ms, row.high_ms), row.provenance,
                           row.extrapolated ? ", extrapolated" : "");
-      text += fmt::format("  in a step  {}  (GPU time in a stream of kernels, no host)\n",
-                          format_ms(kernel.in_stream_ms));
+      text += fmt::format("  alone      {}  ({}; {} of it the host)\n",
+                          format_ms(kernel.isolated.latency_ms),
+                          interval_text(kernel.isolated.low_ms, kernel.isolated.high_ms),
+                          format_ms(kernel.isolated.host_ms));
     }
     text +=
         fmt::format("  work       {}, {} FLOP/byte\n", format_flops(Flops::from_base(row.flops)),
@@ -56,6 +59,7 @@ std::string kernels_to_text(const KernelsReport& report, const TextOptions& opti
     if (!row.algorithm.empty()) text += fmt::format("  algorithm  {}\n", row.algorithm);
     text += fmt::format("  tile       {}, {:.2f} waves, wave factor {:.2f}\n", row.tile, row.waves,
                         row.wave_factor);
+    if (row.provenance != "bound") text += terms_text(row, report.rates);
     const std::string bound_limiter = limiter_of_bound(kernel);
     if (row.limiter != bound_limiter) {
       text += fmt::format("  limiter    {}, of the predicted time\n", row.limiter);
@@ -84,11 +88,16 @@ std::string kernels_to_json(const KernelsReport& report) {
     ordered_json row = operator_json(kernel.row);
     row["gpu"] = kernel.gpu_name;
     row["predictor"] = kernel.predictor;
-    row["in_stream_ms"] = kernel.in_stream_ms;
+    row["in_stream_ms"] = kernel.row.latency_ms;
+    row["isolated"] = {{"latency_ms", kernel.isolated.latency_ms},
+                       {"low_ms", kernel.isolated.low_ms},
+                       {"high_ms", kernel.isolated.high_ms},
+                       {"host_ms", kernel.isolated.host_ms}};
     row["bound_terms_ms"] = ordered_json::object();
     for (const BoundTermReport& term : kernel.terms) row["bound_terms_ms"][term.limiter] = term.ms;
     json["kernels"].push_back(std::move(row));
   }
+  json["rates"] = report.rates;
   json["provenance"] = provenance_json(report.provenance);
   json["warnings"] = report.warnings;
   return json_text(json);

@@ -3,7 +3,7 @@
 // `rooftile kernel`: one kernel explained, with the terms of its bound side by side.
 #pragma once
 
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,11 +18,17 @@ struct BoundTermReport {
   std::string arithmetic;  ///< "137.4 GFLOP at 66.9 TFLOP/s"
 };
 
+/// The kernel launched alone, as in a benchmark of one operator.
+struct IsolatedReport {
+  double latency_ms = 0, low_ms = 0, high_ms = 0;
+  double host_ms = 0;  ///< of the latency
+};
+
 struct KernelReport {
   std::string gpu_name;
   std::string predictor;
-  OperatorReport row;                  ///< launched alone: the host's part included
-  double in_stream_ms = 0;             ///< of the GPU alone, as one of many kernels in a stream
+  OperatorReport row;  ///< in a stream of kernels, as every command counts it
+  IsolatedReport isolated;
   std::vector<BoundTermReport> terms;  ///< known levels only
   std::vector<std::string> unknown;    ///< levels whose bandwidth the GPU's file does not state
 };
@@ -30,6 +36,7 @@ struct KernelReport {
 /// The kernels of one operator, all on one machine.
 struct KernelsReport {
   std::vector<KernelReport> kernels;
+  std::map<std::string, double> rates;  ///< as in Report
   ProvenanceReport provenance{};
   std::vector<std::string> warnings;  ///< about the files behind the numbers
 };

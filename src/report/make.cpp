@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "hardware/plausible.h"
+#include "report/breakdown.h"
 
 namespace rooftile::report {
 
@@ -71,7 +72,6 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op,
   const auto launches = static_cast<double>(op.kernel.count);
   const cost::Estimate& estimate = op.estimate;
   const ops::KernelWork& work = op.kernel.work;
-  const auto pipe = machine.best_pipe(work.compute, work.matrix);
   return {.name = op.kernel.name,
           .op = work.op,
           .phase = std::string(execution::name_of(op.kernel.phase)),
@@ -84,11 +84,12 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op,
           .high_ms = to_ms(estimate.high * launches),
           .bound_ms = to_ms(estimate.bound * launches),
           .limiter = std::string(name_of(estimate.limiter())),
+          .breakdown = make_breakdown(work, estimate, machine, launches),
           .traffic = {.l1 = (estimate.traffic.l1 * launches).base(),
                       .l2 = (estimate.traffic.l2 * launches).base(),
                       .dram = (estimate.traffic.dram() * launches).base()},
           .flops = (work.flops * launches).base(),
-          .rate = pipe ? name_of(hardware::RateKey{work.compute, *pipe}) : std::string(),
+          .rate = rate_name(work, machine),
           .algorithm = std::string(estimate.algorithm),
           .tile = estimate.plan.label(),
           .waves = estimate.plan.waves(),
@@ -107,6 +108,7 @@ OperatorReport of_mean_stage(OperatorReport report, std::int64_t stages) {
         &report.traffic.l1, &report.traffic.l2, &report.traffic.dram, &report.flops}) {
     *number /= depth;
   }
+  for (auto& [resource, ms] : report.breakdown.terms_ms) ms /= depth;
   return report;
 }
 
@@ -139,6 +141,7 @@ OperatorReport make_transfer(const aggregate::TransferEstimate& transfer) {
   report.hidden_ms = report.latency_ms * transfer.hidden_fraction;
   report.bound_ms = to_ms(transfer.each.bound * times);
   report.limiter = "link";
+  report.breakdown.terms_ms = {{"link", report.latency_ms}};
   report.provenance = name_of(cost::Provenance::Analytical);
   return report;
 }
@@ -223,6 +226,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   report.memory = make_memory(memory, machine.gpu);
   for (const auto& op : step.operators) {
     report.operators.push_back(of_mean_stage(make_operator(op, machine), step.stages));
+    add_rates(op.kernel.work, machine, report.rates);
   }
   for (const auto& transfer : step.transfers) {
     report.operators.push_back(of_mean_stage(make_transfer(transfer), step.stages));

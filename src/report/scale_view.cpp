@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "core/utf8.h"
+#include "report/interval.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
 #include "report/table.h"
@@ -38,16 +39,23 @@ std::string shares_text(const ScaleVariant& variant) {
   return text;
 }
 
+/// Of the speed-up: "1.38 - 1.48"; the machine as it is has none.
+std::string speedup_interval(const ScaleVariant& variant) {
+  if (!states_interval(variant.speedup_low, variant.speedup_high)) return "-";
+  return fmt::format("{:.2f} - {:.2f}", variant.speedup_low, variant.speedup_high);
+}
+
 std::string variants_text(const ScaleStep& step, const TextOptions& options) {
   Table table({{.title = "machine"},
                {.title = "time", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
+               {.title = "80 % interval", .align = Align::Right, .optional = true},
                {.title = "cost", .align = Align::Right},
                {.title = "percent of time by limiter"}});
   const auto add = [&table](const ScaleVariant& variant) {
     table.add({factors_text(variant), format_ms(variant.time_ms),
-               fmt::format("{:.2f}x", variant.speedup), fmt::format("{:.2f}", variant.cost),
-               shares_text(variant)});
+               fmt::format("{:.2f}x", variant.speedup), speedup_interval(variant),
+               fmt::format("{:.2f}", variant.cost), shares_text(variant)});
   };
   add(step.base);
   for (const ScaleVariant& variant : step.variants) add(variant);
@@ -116,6 +124,11 @@ std::string layers_text(const ScaleStep& step, const TextOptions& options) {
                format_ms(layer.time_ms), fmt::format("{:.2f}x", layer.base_ms / layer.time_ms),
                layer.base_limiter, layer.limiter, balance_cell(layer), algorithm_cell(layer)});
   }
+  const double host = step.variants.front().host_ms;
+  if (step.base.host_ms > 0 || host > 0) {
+    table.add(
+        {"host", "1", format_ms(step.base.host_ms), format_ms(host), "-", "host", "host", "-", ""});
+  }
   return "\n" + table.render(options.width, 2);
 }
 
@@ -137,9 +150,17 @@ std::string balance_text(const ScaleStep& step) {
 }
 
 ordered_json variant_json(const ScaleVariant& variant) {
-  return {{"factors", variant.factors}, {"time_ms", variant.time_ms},
-          {"speedup", variant.speedup}, {"cost", variant.cost},
-          {"limiter", variant.limiter}, {"bottleneck", variant.limiter},
+  return {{"factors", variant.factors},
+          {"time_ms", variant.time_ms},
+          {"low_ms", variant.low_ms},
+          {"high_ms", variant.high_ms},
+          {"host_ms", variant.host_ms},
+          {"speedup", variant.speedup},
+          {"speedup_low", variant.speedup_low},
+          {"speedup_high", variant.speedup_high},
+          {"cost", variant.cost},
+          {"limiter", variant.limiter},
+          {"bottleneck", variant.limiter},
           {"share", variant.share}};
 }
 
@@ -178,9 +199,10 @@ ordered_json step_json(const ScaleStep& step) {
 
 std::string variant_csv(const ScaleStep& step, const std::string& target, const ScaleVariant& v,
                         std::string_view kind) {
-  return fmt::format("{},{},{},{},{},{},{},{},,,,,,,,{}\n", csv_field(step.name), target,
-                     csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.limiter, kind,
-                     csv_field(shares_text(v)));
+  return fmt::format("{},{},{},{},{},{},{},{},,,,,,,,{},{},{},{},{},{}\n", csv_field(step.name),
+                     target, csv_field(factors_text(v)), v.time_ms, v.speedup, v.cost, v.limiter,
+                     kind, csv_field(shares_text(v)), v.low_ms, v.high_ms, v.speedup_low,
+                     v.speedup_high, v.host_ms);
 }
 
 /// Rows of kind "balance": the factor of one resource beyond which nothing is gained.
@@ -188,7 +210,7 @@ std::string balance_csv(const ScaleStep& step, const std::vector<BalanceRow>& ro
                         const std::string& layer) {
   std::string text;
   for (const BalanceRow& row : rows) {
-    text += fmt::format("{},,{} x{:g},,{},,,balance,{},,,,,,,\n", csv_field(step.name),
+    text += fmt::format("{},,{} x{:g},,{},,,balance,{},,,,,,,,,,,,\n", csv_field(step.name),
                         row.resource, row.factor, row.speedup, csv_field(layer));
   }
   return text;
@@ -221,7 +243,8 @@ std::string scale_to_json(const ScaleReport& report) {
 std::string scale_to_csv(const ScaleReport& report) {
   std::string text =
       "step,target,factors,time_ms,speedup,cost,limiter,kind,layer,base_ms,base_limiter,"
-      "shape,count,base_algorithm,algorithm,percent_by_limiter\n";
+      "shape,count,base_algorithm,algorithm,percent_by_limiter,low_ms,high_ms,speedup_low,"
+      "speedup_high,host_ms\n";
   for (const ScaleStep& step : report.steps) {
     text += variant_csv(step, "", step.base, "base");
     for (const ScaleVariant& variant : step.variants) {
@@ -229,16 +252,18 @@ std::string scale_to_csv(const ScaleReport& report) {
     }
     for (const auto& [target, variant] : step.balanced) {
       const std::string label = fmt::format("{:g}", target);
-      text += variant ? variant_csv(step, label, *variant, "optimum")
-                      : fmt::format("{},{},,,,,,unreached,,,,,,,,\n", csv_field(step.name), label);
+      text += variant
+                  ? variant_csv(step, label, *variant, "optimum")
+                  : fmt::format("{},{},,,,,,unreached,,,,,,,,,,,,,\n", csv_field(step.name), label);
     }
     text += balance_csv(step, step.balance, "");
     for (const ScaledLayer& layer : step.layers) {
-      text += fmt::format("{},,{},{},{},,{},layer,{},{},{},{},{:g},{},{},\n", csv_field(step.name),
-                          csv_field(factors_text(step.variants.front())), layer.time_ms,
-                          layer.base_ms / layer.time_ms, layer.limiter, csv_field(layer.name),
-                          layer.base_ms, layer.base_limiter, csv_field(layer.shape), layer.count,
-                          layer.base_algorithm, layer.algorithm);
+      text +=
+          fmt::format("{},,{},{},{},,{},layer,{},{},{},{},{:g},{},{},,,,,,\n", csv_field(step.name),
+                      csv_field(factors_text(step.variants.front())), layer.time_ms,
+                      layer.base_ms / layer.time_ms, layer.limiter, csv_field(layer.name),
+                      layer.base_ms, layer.base_limiter, csv_field(layer.shape), layer.count,
+                      layer.base_algorithm, layer.algorithm);
       text += balance_csv(step, layer.balance, layer.name);
     }
   }

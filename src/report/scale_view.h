@@ -15,6 +15,9 @@ namespace rooftile::report {
 struct ScaleVariant {
   std::map<std::string, double> factors;  ///< those that are not 1
   double time_ms = 0, speedup = 1, cost = 0;
+  double low_ms = 0, high_ms = 0;            ///< 80 % interval; equal where none is stated
+  double speedup_low = 1, speedup_high = 1;  ///< without what is common to both machines
+  double host_ms = 0;                        ///< of the time: the GPU waits for its host
   std::string limiter;
   std::map<std::string, double> share;  ///< of the time, per limiter
 };

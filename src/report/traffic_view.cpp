@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "core/utf8.h"
+#include "report/breakdown.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
 #include "report/table.h"
@@ -62,6 +63,8 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
                     {"count", layer.count},
                     {"shape", layer.shape},
                     {"dtype", layer.dtype},
+                    {"flops", layer.flops},
+                    {"rate", layer.rate},
                     {"l1_bytes", layer.read.l1},
                     {"l2_bytes", layer.read.l2},
                     {"dram_read_bytes", layer.read.dram},
@@ -81,6 +84,7 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
                     {"ctas", layer.ctas},
                     {"waves", layer.waves},
                     {"fidelity", layer.fidelity}};
+  write_breakdown(layer.breakdown, json);
   ordered_json& used = json["ceiling_fraction"];
   used = ordered_json::object();
   if (report.l1_ceiling) used["l1"] = demand(layer.read.l1, layer) / *report.l1_ceiling;
@@ -226,6 +230,10 @@ std::string layers_text(const TrafficReport& report, const TextOptions& options)
                      ratio(layer.read.l2, layer.read.dram)),
          bytes(layer.dram_written), fmt::format("{:.1f}", layer.waves), layer.tile});
   }
+  if (report.host_ms > 0) {
+    table.add({"host", "step", "1", format_ms(report.host_ms), "host", "-", "-", "-", "-", "-", "-",
+               "-", "-"});
+  }
   return table.render(options.width, kTableIndent) + left_out_text(table, options, "csv");
 }
 
@@ -278,6 +286,7 @@ std::string traffic_to_json(const TrafficReport& report) {
   for (const LayerTraffic& layer : report.layers) {
     json["layers"].push_back(layer_json(report, layer));
   }
+  json["rates"] = report.rates;
   json["host_ms"] = report.host_ms;
   json["total_ms"] = report.total_ms;
   json["provenance"] = provenance_json(report.provenance);
@@ -309,6 +318,12 @@ std::string traffic_to_csv(const TrafficReport& report) {
                 ? fmt::format("{},{},{},", l.simulated->l1, l.simulated->l2, l.simulated->dram)
                 : std::string(",,,");
     text += algorithms_field(l) + "\n";
+  }
+  if (report.host_ms > 0) {
+    const auto columns = std::count(text.begin(), text.begin() + text.find('\n'), ',');
+    std::string row = fmt::format("host,step,,1,,,,,,,,{},host", report.host_ms);
+    row.append(static_cast<std::size_t>(columns - std::count(row.begin(), row.end(), ',')), ',');
+    text += row + "\n";
   }
   return text;
 }

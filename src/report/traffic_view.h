@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct LayerTraffic {
   double compulsory_read = 0;
   double latency_ms = 0;
   std::string limiter;
+  BreakdownReport breakdown;  ///< of the latency, which is that of the closed forms' bytes
+  double flops = 0;
+  std::string rate;  ///< as in OperatorReport
   std::string tile;
   std::int64_t ctas = 0;
   double waves = 0;
@@ -59,6 +63,7 @@ struct TrafficReport {
   std::string traffic_model;                     ///< closed | exact | paper
   std::optional<double> l1_ceiling, l2_ceiling;  ///< bytes per second, whole GPU
   double dram_ceiling = 0;
+  std::map<std::string, double> rates;  ///< as in Report
   std::vector<LayerTraffic> layers;
   double host_ms = 0;   ///< what the step waits for its host beyond its kernels
   double total_ms = 0;  ///< of the step: all launches and the host

@@ -9,6 +9,7 @@
 #include "cost/predictor.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
+#include "report/breakdown.h"
 #include "report/make.h"
 
 namespace rooftile::study {
@@ -106,14 +107,18 @@ Result<report::KernelsReport> kernel(const ops::AnyOp& op, const KernelRequest& 
   report.warnings = hardware::warnings_of(machine);
   for (const ops::KernelWork& work : works) {
     ROOFTILE_TRY(auto job, cost::bind(work, machine));
-    job.setting = cost::Setting::Isolated;
-    const execution::Launch lowered{
+    const execution::Launch launch{
         .name = work.op,
         .phase = backward ? execution::Phase::Backward : execution::Phase::Forward,
         .work = work};
-    auto one = explain(lowered, job, predictor->estimate(job, machine), machine);
-    job.setting = cost::Setting::InStream;
-    one.in_stream_ms = to_ms(predictor->estimate(job, machine).time);
+    auto one = explain(launch, job, predictor->estimate(job, machine), machine);
+    job.setting = cost::Setting::Isolated;
+    const cost::Estimate alone = predictor->estimate(job, machine);
+    one.isolated = {.latency_ms = to_ms(alone.time),
+                    .low_ms = to_ms(alone.low),
+                    .high_ms = to_ms(alone.high),
+                    .host_ms = to_ms(alone.breakdown.of(cost::Resource::Host))};
+    report::add_rates(work, machine, report.rates);
     one.gpu_name = machine.gpu.name;
     one.predictor = predictor->name();
     report.kernels.push_back(std::move(one));

@@ -73,9 +73,7 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
   std::vector<aggregate::OperatorEstimate> operators;
   for (execution::Launch& kernel : kernels) {
     ROOFTILE_TRY(const auto job, cost::bind(kernel.work, machine));  // a rate for every dtype
-    const auto estimate =
-        aggregate::in_step(predictor.estimate(job, machine), kernel, predictor.constants().step);
-    operators.push_back({std::move(kernel), estimate});
+    operators.push_back({std::move(kernel), predictor.estimate(job, machine)});
   }
   return operators;
 }

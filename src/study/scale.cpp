@@ -124,14 +124,18 @@ std::string study_name(const ScaleRequest& request, const Request& step) {
 }
 
 report::ScaleVariant make_variant(const ScalingStudy& study, const Factors& factors,
-                                  Seconds base_time, const aggregate::CostModel& cost) {
-  const aggregate::StepEstimate step = study.step(factors);
+                                  const aggregate::CostModel& cost) {
+  const aggregate::VariantEstimate estimate = aggregate::variant(study, factors);
+  const aggregate::StepEstimate& step = estimate.step;
   report::ScaleVariant variant;
   for (const MachineKey key : hardware::kAllMachineKeys) {
     if (factors.of(key) != 1.0) variant.factors.emplace(name_of(key), factors.of(key));
   }
   variant.time_ms = to_ms(step.total);
-  variant.speedup = base_time / step.total;
+  variant.low_ms = to_ms(step.low), variant.high_ms = to_ms(step.high);
+  variant.host_ms = to_ms(step.parts.host);
+  variant.speedup = estimate.speedup;
+  variant.speedup_low = estimate.speedup_low, variant.speedup_high = estimate.speedup_high;
   variant.cost = cost.cost(factors);
   Seconds longest;
   for (const hardware::Resource limiter : hardware::kAllResources) {
@@ -181,27 +185,26 @@ std::vector<report::ScaledLayer> make_layers(const ScalingStudy& study, const Fa
 Result<report::ScaleStep> make_step(std::string name, const ScalingStudy& study,
                                     const ScaleChoices& choices,
                                     const std::function<Status(double)>& searched) {
-  const Seconds base = study.step(Factors{}).total;
   const aggregate::BalancePoints balance = aggregate::balance_points(study);
   report::ScaleStep step;
   step.name = std::move(name);
-  step.base = make_variant(study, Factors{}, base, choices.cost);
+  step.base = make_variant(study, Factors{}, choices.cost);
   step.balance = balance_rows(balance.step);
   if (choices.factors != Factors{}) {
-    step.variants.push_back(make_variant(study, choices.factors, base, choices.cost));
+    step.variants.push_back(make_variant(study, choices.factors, choices.cost));
     step.layers = make_layers(study, choices.factors, balance);
   }
   if (choices.study) {
     for (const double factor : {2.0, 4.0}) {
       for (const MachineKey key : hardware::kAllMachineKeys) {
-        step.variants.push_back(make_variant(study, Factors::one(key, factor), base, choices.cost));
+        step.variants.push_back(make_variant(study, Factors::one(key, factor), choices.cost));
       }
     }
   }
   for (const double target : choices.targets) {
     const auto best = aggregate::optimize(study, target, choices.cost);
     std::optional<report::ScaleVariant> variant;
-    if (best) variant = make_variant(study, best->factors, base, choices.cost);
+    if (best) variant = make_variant(study, best->factors, choices.cost);
     step.balanced.emplace_back(target, std::move(variant));
     ROOFTILE_CHECK(searched(static_cast<double>(step.balanced.size()) /
                             static_cast<double>(choices.targets.size())));

@@ -16,6 +16,7 @@
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
+#include "report/breakdown.h"
 #include "study/predict.h"
 #include "study/traffic_notes.h"
 #include "traffic/paper.h"
@@ -147,8 +148,7 @@ Result<cost::Estimate> forced(const aggregate::OperatorEstimate& op, const ops::
                                           static_cast<double>(choices.tile->n), found->time.split});
   }
   ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
-  return aggregate::in_step(cost::conv_estimate(job, study.machine, candidate), op.kernel,
-                            study.constants.step);
+  return cost::conv_estimate(job, study.machine, candidate, study.constants.step);
 }
 
 traffic::CacheMachine caches(const cost::TimeMachine& g, const cost::StreamTile& tile,
@@ -253,15 +253,14 @@ Status simulate_reads(const Countable& count, const Study& study, report::LayerT
 }
 
 /// Every algorithm that applies, with the closed forms' bytes.
-std::vector<report::AlgorithmTraffic> algorithms_of(const aggregate::OperatorEstimate& op,
-                                                    const ops::ConvShape& conv,
+std::vector<report::AlgorithmTraffic> algorithms_of(const ops::ConvShape& conv,
                                                     const cost::Job& job,
                                                     const cost::TimeMachine& g,
                                                     const Study& study) {
   std::vector<report::AlgorithmTraffic> out;
   for (const auto& candidate : cost::conv_candidates(conv, job.work.dtype, g, {})) {
-    const cost::Estimate estimate = aggregate::in_step(
-        cost::conv_estimate(job, study.machine, candidate), op.kernel, study.constants.step);
+    const cost::Estimate estimate =
+        cost::conv_estimate(job, study.machine, candidate, study.constants.step);
     const bool tiled = candidate.algorithm != cost::ConvAlgorithm::Direct;
     out.push_back({.name = std::string(name_of(candidate.algorithm)),
                    .tile = tiled ? tile_text(estimate.plan) : std::string(),
@@ -299,7 +298,7 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   layer.fidelity = "closed";
   const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
   if (conv != nullptr) {
-    layer.algorithms = algorithms_of(op, *conv, job, g, study);
+    layer.algorithms = algorithms_of(*conv, job, g, study);
     if (study.choices.algorithm || asks_for_gemm(study.choices)) {
       ROOFTILE_TRY(op.estimate, forced(op, *conv, g, study, layer));
     }
@@ -309,6 +308,9 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   layer.dram_written = estimate.traffic.dram_written.base();
   layer.latency_ms = to_ms(estimate.time);
   layer.limiter = name_of(estimate.limiter());
+  layer.breakdown = report::make_breakdown(work, estimate, study.machine, 1);
+  layer.flops = work.flops.base();
+  layer.rate = report::rate_name(work, study.machine);
   layer.tile = tile_text(estimate.plan);
   layer.ctas = estimate.plan.tiles;
   layer.waves = estimate.plan.waves();
@@ -389,8 +391,6 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
   ROOFTILE_TRY(auto estimated,
                estimate_kernels(request.step, request.conv, machine, catalog, *predictor));
   std::vector<aggregate::OperatorEstimate>& operators = estimated.operators;
-  // What is not launched moves nothing.
-  std::erase_if(operators, [](const auto& op) { return op.kernel.memory_factor <= 0; });
 
   report::TrafficReport report = start_report(request, machine);
   report.warnings.insert(report.warnings.end(), estimated.notes.begin(), estimated.notes.end());
@@ -403,10 +403,7 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
     const execution::Launch& kernel = operators[i].kernel;
     const auto same =
         std::find_if(operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(i),
-                     [&kernel](const auto& earlier) {
-                       return earlier.kernel.work == kernel.work &&
-                              earlier.kernel.memory_factor == kernel.memory_factor;
-                     });
+                     [&kernel](const auto& earlier) { return earlier.kernel.work == kernel.work; });
     const auto index = static_cast<std::size_t>(same - operators.begin());
     if (index < i) {
       operators[i].estimate = operators[index].estimate;
@@ -422,6 +419,7 @@ Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catal
       return bad_input({}, "the count was stopped", {});
     }
     ROOFTILE_TRY(report::LayerTraffic layer, make_layer(operators[i], study));
+    report::add_rates(kernel.work, machine, report.rates);
     report.layers.push_back(std::move(layer));
   }
   add_notes(operators, study, report);

@@ -55,10 +55,11 @@ Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
       Bytes::from_base(partial_sums(work.written.base(), static_cast<double>(plan.split_k)));
   const Bytes l1 = max(Bytes::from_base(read.l1), work.read) + partial;
   const Bytes l2 = max(Bytes::from_base(read.l2), work.read) + partial;
-  return {.l1 = l1 + work.written + partial,
-          .l2 = l2 + work.written + partial,
-          .dram_read = max(Bytes::from_base(read.dram), work.read) + partial,
-          .dram_written = work.written + partial,
+  const double passes = work.passes();
+  return {.l1 = (l1 + work.written + partial) * passes,
+          .l2 = (l2 + work.written + partial) * passes,
+          .dram_read = (max(Bytes::from_base(read.dram), work.read) + partial) * passes,
+          .dram_written = (work.written + partial) * passes,
           .dram_avoidable = avoidable(work, gpu)};
 }
 

@@ -24,10 +24,6 @@ struct Traffic {
   Bytes dram_avoidable;
 
   [[nodiscard]] Bytes dram() const { return dram_read + dram_written; }
-  Traffic& operator*=(double factor) {
-    for (Bytes* bytes : {&l1, &l2, &dram_read, &dram_written, &dram_avoidable}) *bytes *= factor;
-    return *this;
-  }
   bool operator==(const Traffic&) const = default;
 };
 

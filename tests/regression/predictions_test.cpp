@@ -79,9 +79,16 @@ Result<std::vector<std::string>> kernel_values(const std::string& arguments) {
   std::array<std::string, 5> words;
   for (const report::KernelReport& kernel : kernels.kernels) {
     const OperatorReport& row = kernel.row;
-    const std::array<double, 10> numbers{
-        row.latency_ms, row.low_ms,     row.high_ms,      row.bound_ms, kernel.in_stream_ms,
-        row.traffic.l1, row.traffic.l2, row.traffic.dram, row.flops,    row.waves};
+    const std::array<double, 10> numbers{kernel.isolated.latency_ms,
+                                         kernel.isolated.low_ms,
+                                         kernel.isolated.high_ms,
+                                         row.bound_ms,
+                                         row.latency_ms,
+                                         row.traffic.l1,
+                                         row.traffic.l2,
+                                         row.traffic.dram,
+                                         row.flops,
+                                         row.waves};
     const std::array<std::string, 5> texts{row.limiter, row.rate, row.tile,
                                            row.algorithm.empty() ? "-" : row.algorithm,
                                            row.extrapolated ? "yes" : "no"};

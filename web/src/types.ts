@@ -112,6 +112,10 @@ export interface Operator {
   high_ms: number;
   bound_ms: number;
   limiter: string;
+  terms_ms: Record<string, number>;
+  efficiency: Record<string, number>;
+  join?: number;
+  residual: number;
   flops: number;
   traffic_bytes: ByLevel;
   tile: string;

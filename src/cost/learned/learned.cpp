@@ -47,11 +47,6 @@ double plateau_of(const Question& q, const Plateau& p) {
                  q.weights);
 }
 
-Breakdown without_launch(Breakdown breakdown) {
-  breakdown.of(Resource::Launch) = {};
-  return breakdown;
-}
-
 /// The fitted product nearest to the kernel: own precision first, then the other one.
 std::pair<const GemmModel*, bool> gemm_model(const Question& q) {
   const ops::KernelWork& work = q.job.work;
@@ -98,7 +93,7 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
 std::optional<FormTime> conv_form(const Question& q) {
   const AnalyticalTime analysis =
       analytical_time(q.job, q.machine, q.weights.constants.convolution);
-  return FormTime{.gpu = without_launch(analysis.breakdown),
+  return FormTime{.gpu = analysis.breakdown,
                   .host = q.model.conv ? q.model.conv->host : 0.0,
                   .floor = 0,
                   .nearest_class = !q.model.conv || q.job.work.compute != DType::Fp32,
@@ -305,18 +300,18 @@ class TrivialPredictor final : public Predictor {
 }  // namespace
 
 double dram_roofline(const Job& job) {
-  return max(job.work.flops / job.roof.compute, job.work.bytes() / job.roof.dram).base();
+  return max(job.work.flops / job.roof.compute, job.work.moved() / job.roof.dram).base();
 }
 
 Breakdown roofline_breakdown(const Job& job, double seconds) {
   Breakdown breakdown{.residual = seconds / dram_roofline(job)};
   breakdown.of(Resource::Compute) = job.work.flops / job.roof.compute;
-  breakdown.of(Resource::Dram) = job.work.bytes() / job.roof.dram;
+  breakdown.of(Resource::Dram) = job.work.moved() / job.roof.dram;
   return breakdown;
 }
 
 double conv_seconds(const Job& job, const hardware::Machine& machine, const TimeModel& model) {
-  return without_launch(analytical_time(job, machine, model).breakdown).time().base();
+  return analytical_time(job, machine, model).breakdown.time().base();
 }
 
 std::unique_ptr<Predictor> make_learned(Weights weights) {

@@ -19,8 +19,8 @@ RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape
   const double cache = std::max(chip.l2 + chip.sms * chip.l1, 1.0);
 
   RowGeometry geometry;
-  geometry.stream_seconds = work.bytes().base() / (chip.bandwidth * chip.streaming);
-  geometry.rounds = resident ? 0.0 : rows / (chip.sms * blocks);
+  geometry.stream_seconds = work.moved().base() / (chip.bandwidth * chip.streaming);
+  geometry.rounds = resident ? 0.0 : rows / (chip.sms * blocks) * work.passes();
   geometry.iterations = std::ceil(columns / (kElementsPerLoad * block));
   geometry.pressure =
       std::min(rows, chip.sms * blocks) * columns * size_of(work.dtype).base() / cache;
@@ -42,8 +42,8 @@ Breakdown row_time(const RowGeometry& g, const RowParameters& p) {
 Breakdown pointwise_time(const ops::KernelWork& work, const Chip& chip,
                          const PointwiseModel& model) {
   Breakdown breakdown;
-  breakdown.of(Resource::Dram) =
-      Seconds::from_base(work.bytes().base() / (chip.bandwidth * chip.streaming));
+  breakdown.of(Resource::Dram) = Seconds::from_base(
+      work.moved().base() / (chip.bandwidth * chip.streaming) / work.access_efficiency);
   const auto flop = model.flop_per_element.find(work.op);
   const auto* shape = std::get_if<ops::RowShape>(&work.shape);
   if (flop == model.flop_per_element.end() || shape == nullptr) return breakdown;

@@ -190,7 +190,8 @@ class NeuSightPredictor final : public Predictor {
     if (const ClassModel* model = model_of(job, machine.gpu)) {
       const Cut kernel = cut(job, machine.gpu, choose_tile(model->tiles, job, machine.gpu));
       const auto outputs = evaluate(model->network, normalized(kernel, *model));
-      seconds = kernel.seconds / utilization(outputs, kernel.waves, model->least_utilization);
+      seconds = kernel.seconds / utilization(outputs, kernel.waves, model->least_utilization) *
+                work.passes();
       estimate.plan = kernel.plan;
       // The method knows no depth of a step through k; the traffic of a tile depends on it.
       estimate.plan.tile_k = mapping::decompose(work, machine.gpu).tile_k;

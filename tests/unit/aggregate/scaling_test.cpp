@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ops/any_op.h"
 
 namespace rooftile::aggregate {
@@ -44,8 +46,7 @@ TEST(Scaling, BaseIsTheStep) {
   std::vector<OperatorEstimate> operators;
   for (const execution::Launch& kernel : study.kernels()) {
     const auto job = cost::bind(kernel.work, v100()).value();
-    operators.push_back(
-        {kernel, in_step(predictor().estimate(job, v100()), kernel, predictor().constants().step)});
+    operators.push_back({kernel, predictor().estimate(job, v100())});
   }
   const StepEstimate step = step_time(operators, predictor().constants().step);
   EXPECT_EQ(study.step({}).total, step.total);
@@ -143,6 +144,38 @@ TEST(CostModel, ClockCostsItsCube) {
   EXPECT_DOUBLE_EQ(cost.cost(factors), 0.25);
   factors.set(MachineKey::Clock, 2);
   EXPECT_DOUBLE_EQ(cost.cost(factors), 0.25 + 0.30 * 7);
+}
+
+// The base machine's errors stay; the variant adds its own, which alone is the speed-up's.
+TEST(Scaling, IntervalsWidenWithTheFactor) {
+  const ScalingStudy study = make_study({memory_bound()});
+  const VariantEstimate base = variant(study, {});
+  EXPECT_EQ(base.speedup, 1);
+  EXPECT_EQ(base.speedup_low, base.speedup_high);
+  EXPECT_NEAR(base.step.low / study.step({}).low, 1, 1e-12);
+  EXPECT_NEAR(base.step.high / study.step({}).high, 1, 1e-12);
+  double before = 0;
+  for (const double factor : {1.5, 2.0, 4.0}) {
+    const VariantEstimate now = variant(study, Factors::one(MachineKey::DramBandwidth, factor));
+    const double width = std::log(now.speedup / now.speedup_low);
+    EXPECT_NEAR(width, kVariantWidth * std::log(factor), 1e-9);
+    EXPECT_NEAR(
+        std::log(now.step.high / now.step.total) - std::log(base.step.high / base.step.total),
+        width, 1e-9);
+    EXPECT_GT(width, before);
+    EXPECT_GT(now.speedup_high, now.speedup);
+    before = width;
+  }
+}
+
+// A step that waits for its host: the host is the same on both machines.
+TEST(Scaling, TheHostIsNoErrorOfASpeedup) {
+  const ScalingStudy study =
+      make_study({ops::Elementwise{.function = ops::Function::Add, .shape = {8, 8}}});
+  const VariantEstimate now = variant(study, Factors::one(MachineKey::DramBandwidth, 2));
+  EXPECT_GT(now.step.parts.host, Seconds{});
+  EXPECT_EQ(now.speedup_low, 1);
+  EXPECT_EQ(now.speedup_high, 1);
 }
 
 }  // namespace

@@ -204,6 +204,7 @@ class Shipped : public ::testing::Test {
     EXPECT_TRUE(loaded);
     return *std::move(loaded);
   }
+  [[nodiscard]] Seconds gap() const { return Seconds::from_base(weights.constants.step.gap); }
   Catalog catalog = Catalog::embedded();
   Weights weights;
 };
@@ -318,7 +319,7 @@ TEST_F(Shipped, IntervalsAreWiderWhereNothingWasCalibrated) {
     ops::KernelList works;
     ops::forward(op, {.precision = ops::precision_of(dtype)}, works);
     const Estimate e = predictor->estimate(*bind(works.front(), on), on);
-    return std::log(e.high / e.time);
+    return std::log((e.high - gap()) / (e.time - gap()));
   };
   const ops::Linear product{.rows = 8192, .in = 8192, .out = 8192};
   const double measured = width("h100-sxm", product, DType::Bf16);
@@ -415,6 +416,50 @@ TEST_F(Shipped, IsNeverBelowTheBoundOnAnyGpuAndRepeatsItself) {
     }
   }
   EXPECT_GT(estimated, 5000);
+}
+
+// A stream adds the gap behind the kernel, once: measured on the machine, else that of the weights.
+TEST_F(Shipped, TheLaunchGapIsPartOfTheStream) {
+  const auto predictor = make_learned(weights);
+  hardware::Machine v100 = machine("v100-pcie-32gb");
+  ops::KernelList works;
+  ops::forward(ops::Softmax{.shape = {4096, 1024}}, {.precision = ops::precision_of(DType::Fp32)},
+               works);
+  const Estimate shipped = predictor->estimate(*bind(works.front(), v100), v100);
+  EXPECT_EQ(shipped.breakdown.of(Resource::Launch), gap());
+  EXPECT_NEAR(shipped.time / shipped.breakdown.time(), 1, 1e-12);
+  v100.ceilings.emplace();
+  v100.ceilings->launch.emplace().value = Seconds::from_base(5e-6);
+  const Estimate measured = predictor->estimate(*bind(works.front(), v100), v100);
+  EXPECT_NEAR(to_us(measured.time - shipped.time), 5 - to_us(gap()), 1e-6);
+}
+
+// Bounds take the compulsory bytes, times those that are moved, at the rate of the access pattern.
+TEST_F(Shipped, TimesTakeTheBytesThatAreMoved) {
+  const auto v100 = machine("v100-pcie-32gb");
+  const auto predictor = make_learned(weights);
+  ops::KernelList works;
+  const ops::LowerContext context{.precision = ops::precision_of(DType::Fp32)};
+  ops::forward(ops::Dropout{.shape = {65536, 1024}}, context, works);
+  ops::forward(ops::Softmax{.shape = {65536, 4096}}, context, works);
+  for (const ops::KernelWork& textbook : works) {
+    const auto of = [&](const ops::KernelWork& work) {
+      return predictor->estimate(*bind(work, v100), v100);
+    };
+    const auto gpu_time = [this](const Estimate& e) { return e.time - gap(); };
+    const Estimate once = of(textbook);
+    ops::KernelWork more = textbook;
+    more.excess = textbook.bytes() * 0.5;
+    EXPECT_NEAR(gpu_time(of(more)) / gpu_time(once), 1.5, 1e-9) << textbook.op;
+    EXPECT_EQ(of(more).bound, once.bound);
+    EXPECT_NEAR(of(more).traffic.dram() / once.traffic.dram(), 1.5, 1e-9);
+  }
+  ops::KernelWork strided = works.front();
+  strided.access_efficiency = 0.5;
+  const Estimate slow = predictor->estimate(*bind(strided, v100), v100);
+  const Estimate fast = predictor->estimate(*bind(works.front(), v100), v100);
+  EXPECT_NEAR((slow.time - gap()) / (fast.time - gap()), 2, 1e-9);
+  EXPECT_EQ(slow.traffic, fast.traffic);
 }
 
 TEST_F(Shipped, MoreBandwidthIsNeverSlower) {

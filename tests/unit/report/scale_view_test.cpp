@@ -26,13 +26,15 @@ TEST(ScaleView, CsvHasLayersAndBalance) {
   step.balanced.emplace_back(20, std::nullopt);
   const std::string csv = scale_to_csv({.gpu_name = "chip", .steps = {step}, .warnings = {}});
   EXPECT_NE(csv.find("\"net, batch 1\",,dram_bw "
-                     "x2,1,2,,compute,layer,conv,2,dram,1x1,3,fft,winograd_fused,\n"),
+                     "x2,1,2,,compute,layer,conv,2,dram,1x1,3,fft,winograd_fused,,,,,,\n"),
             std::string::npos)
       << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",20,,,,,,unreached,,,,,,,,\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,,,,,,\n"), std::string::npos)
+  EXPECT_NE(csv.find("\"net, batch 1\",20,,,,,,unreached,,,,,,,,,,,,,\n"), std::string::npos)
       << csv;
-  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,,,,,,\n"), std::string::npos)
+  EXPECT_NE(csv.find("\"net, batch 1\",,sms x4,,1.5,,,balance,,,,,,,,,,,,,\n"), std::string::npos)
+      << csv;
+  EXPECT_NE(csv.find("\"net, batch 1\",,lanes x8,,3,,,balance,conv,,,,,,,,,,,,\n"),
+            std::string::npos)
       << csv;
 }
 
