@@ -63,9 +63,10 @@ characterize::LevelRule level_rule(const std::string& name) {
 
 /// The catalogue's id of the measured device, where it is a GPU that the catalogue has.
 void attach_gpu(const Context& context, hardware::Ceilings& ceilings) {
-  const auto catalog = context.catalog();
-  if (!catalog) return;
-  if (const auto gpu = hardware::load_gpu(*catalog, ceilings.device)) ceilings.gpu = gpu->id;
+  const auto session = context.session();
+  if (!session) return;
+  if (const auto gpu = hardware::load_gpu(session->catalog(), ceilings.device))
+    ceilings.gpu = gpu->id;
 }
 
 const std::vector<std::string> kPictures{"svg", "html"};
@@ -196,9 +197,9 @@ Status measure(const Context& context, CharacterizeArguments a,
     options.sweep.checkpoint.clear();  // the ranks must do the same things at the same time
   }
   const bool is_first = session == nullptr || session->rank() == 0;
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session studies, context.session());
   ROOFTILE_TRY(const std::unique_ptr<characterize::Device> device,
-               characterize::make_device(a.backend, catalog));
+               characterize::make_device(a.backend, studies.catalog()));
   if (is_first) options.sweep.progress = progress_bar("characterize");
   ROOFTILE_TRY(const characterize::Outlook outlook, characterize::outlook(*device, options));
   if (is_first) announce(*device, outlook);

@@ -74,12 +74,6 @@ class Bar {
 
 }  // namespace
 
-Result<Catalog> Context::catalog() const {
-  ROOFTILE_TRY(Catalog catalog, Catalog::standard());
-  for (const std::string& folder : catalog_folders) ROOFTILE_CHECK(catalog.overlay(folder));
-  return catalog;
-}
-
 CLI::Option* add_list_option(CLI::App& command, const std::string& names,
                              std::vector<std::string>& list, const std::string& help) {
   return command.add_option_function<std::vector<std::string>>(

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "core/catalog.h"
 #include "core/progress.h"
 #include "core/result.h"
+#include "study/session.h"
 
 namespace rooftile::cli {
 
@@ -21,7 +21,9 @@ struct Context {
   int exit_status = 0;                       ///< set by the command that ran
 
   /// Embedded files, ROOFTILE_CATALOG, then --catalog.
-  [[nodiscard]] Result<Catalog> catalog() const;
+  [[nodiscard]] Result<study::Session> session() const {
+    return study::Session::open(catalog_folders);
+  }
 };
 
 /// Colour and width of the terminal that stdout is, if it is one.

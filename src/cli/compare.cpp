@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/request_options.h"
 #include "report/views.h"
-#include "study/predict.h"
 
 namespace rooftile::cli {
 
@@ -21,9 +20,8 @@ struct CompareOptions {
 };
 
 Status run_compare(const CompareOptions& options, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const std::vector<Report> reports,
-               study::compare(options.request, options.gpus, catalog));
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const std::vector<Report> reports, session.compare(options.request, options.gpus));
   if (options.output.format == "json")
     return emit(options.output, report::compare_to_json(reports));
   if (options.output.format == "csv") {

@@ -65,7 +65,8 @@ Result<calibration::Evaluation> evaluation_of(const EvaluateKernels& command,
 }
 
 Status run_evaluate(const EvaluateKernels& command, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
+  const Catalog& catalog = session.catalog();
   ROOFTILE_TRY(calibration::Dataset dataset, calibration::read_datasets(command.files, catalog));
   if (!command.campaign.empty()) {
     ROOFTILE_CHECK(calibration::keep_campaign(command.campaign, dataset));
@@ -89,7 +90,8 @@ struct EvaluateTiles {
 };
 
 Status run_evaluate_tiles(const EvaluateTiles& command, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
+  const Catalog& catalog = session.catalog();
   ROOFTILE_TRY(const calibration::Dataset dataset,
                calibration::read_datasets(command.files, catalog));
   calibration::FitOptions options = command.fit;
@@ -192,7 +194,8 @@ Result<study::PredictorsOf> named_predictors(const std::string& name, const Cata
 }
 
 Status run_evaluate_labels(const EvaluateLabels& command, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
+  const Catalog& catalog = session.catalog();
   if (command.left_out && !command.predictor.empty() && command.predictor != "rooftile") {
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
                        "leave out --predictor; the baselines are beside it in the table");
@@ -201,7 +204,7 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
                command.left_out ? left_out_predictors(command, catalog)
                                 : named_predictors(command.predictor, catalog));
   ROOFTILE_TRY(auto evaluation,
-               study::evaluate_labels(command.file, command.models, catalog, predictors_of));
+               study::evaluate_labels(command.file, command.models, session, predictors_of));
   evaluation.left_out = command.left_out;
   if (command.output.format == "json")
     return emit(command.output, report::labels_to_json(evaluation));

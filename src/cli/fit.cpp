@@ -106,7 +106,8 @@ Result<calibration::Evaluation> write_neusight(const FitCommand& command,
 }
 
 Status run_fit(FitCommand command, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
+  const Catalog& catalog = session.catalog();
   ROOFTILE_TRY(calibration::Dataset dataset, calibration::read_datasets(command.files, catalog));
   if (!command.campaign.empty()) {
     ROOFTILE_CHECK(calibration::keep_campaign(command.campaign, dataset));

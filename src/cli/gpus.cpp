@@ -51,7 +51,8 @@ Status run_one(const GpusOptions& options, const Catalog& catalog) {
 }
 
 Status run_gpus(const GpusOptions& options, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
+  const Catalog& catalog = session.catalog();
   if (options.lint) return run_lint(options, catalog);
   if (options.gpus.size() > 1)
     return usage_error("one GPU is shown at a time", "only --lint takes several");

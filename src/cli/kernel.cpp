@@ -6,14 +6,14 @@
 
 #include "cli/commands.h"
 #include "cli/conv_options.h"
-#include "study/kernel.h"
+#include "report/kernel_view.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct KernelOptions {
-  study::KernelRequest request;
+  KernelRequest request;
   Output output;
   // The fields of all kinds; each kind registers the ones it has.
   ops::GemmShape gemm;
@@ -23,9 +23,9 @@ struct KernelOptions {
   std::string function = "add";
 };
 
-Status run_kernel(const ops::AnyOp& op, const KernelOptions& options, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto report, study::kernel(op, options.request, catalog));
+Status run_kernel(const KernelOptions& options, const Context& context) {
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const auto report, session.kernel(options.request));
   if (options.output.format == "json") return emit(options.output, report::kernels_to_json(report));
   if (options.output.format == "csv") {
     return emit_bare(options.output, report::kernels_to_csv(report), report.warnings);
@@ -37,7 +37,8 @@ Status run_kernel(const ops::AnyOp& op, const KernelOptions& options, const Cont
 }
 
 using Options = std::shared_ptr<KernelOptions>;
-using MakeOp = std::function<Result<ops::AnyOp>(const KernelOptions&)>;
+using Operator = decltype(KernelRequest::op);
+using MakeOp = std::function<Result<Operator>(const KernelOptions&)>;
 
 /// A kind: its subcommand, the options all kinds have, and how its fields become an operator.
 CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
@@ -54,8 +55,8 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
   kind->footer("\nExamples: rooftile kernel --help\n");
   kind->callback([options, make_op, &context] {
     run_command(context, options->output, [&]() -> Status {
-      ROOFTILE_TRY(const ops::AnyOp op, make_op(*options));
-      return run_kernel(op, *options, context);
+      ROOFTILE_TRY(options->request.op, make_op(*options));
+      return run_kernel(*options, context);
     });
   });
   return kind;
@@ -64,12 +65,7 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
 void add_gemm(CLI::App& kernel, Context& context, const Options& options) {
   CLI::App* gemm =
       add_kind(kernel, context, options, "gemm", "C[m,n] = A[m,k] B[k,n], --batch times",
-               [](const KernelOptions& o) -> Result<ops::AnyOp> {
-                 const ops::GemmShape& s = o.gemm;
-                 if (s.batch == 1)
-                   return ops::Linear{.rows = s.m, .in = s.k, .out = s.n, .bias = false};
-                 return ops::BatchedMatmul{.batch = s.batch, .m = s.m, .n = s.n, .k = s.k};
-               });
+               [](const KernelOptions& o) -> Result<Operator> { return o.gemm; });
   gemm->add_option("--m", options->gemm.m, "rows of C")->required();
   gemm->add_option("--n", options->gemm.n, "columns of C")->required();
   gemm->add_option("--k", options->gemm.k, "length of the sums")->required();
@@ -78,9 +74,9 @@ void add_gemm(CLI::App& kernel, Context& context, const Options& options) {
 
 void add_conv(CLI::App& kernel, Context& context, const Options& options) {
   CLI::App* conv = add_kind(kernel, context, options, "conv", "two-dimensional convolution",
-                            [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                            [](const KernelOptions& o) -> Result<Operator> {
                               ROOFTILE_TRY(const ops::ConvShape shape, make_conv(o.conv));
-                              return ops::Conv2d{.conv = shape};
+                              return shape;
                             });
   conv->get_option("--pass")->description("forward, backward (both gradients), dgrad or wgrad");
   add_conv_options(*conv, options->conv);
@@ -88,11 +84,11 @@ void add_conv(CLI::App& kernel, Context& context, const Options& options) {
 
 void add_attention(CLI::App& kernel, Context& context, const Options& options) {
   CLI::App* attention = add_kind(kernel, context, options, "attention", "fused (flash) attention",
-                                 [](const KernelOptions& o) -> Result<ops::AnyOp> {
+                                 [](const KernelOptions& o) -> Result<Operator> {
                                    ops::AttentionShape s = o.attention;
                                    if (s.kv_heads == 0) s.kv_heads = s.heads;
                                    if (s.keys == 0) s.keys = s.queries;
-                                   return ops::FusedAttention{.shape = s};
+                                   return s;
                                  });
   options->attention.kv_heads = 0;  // 0 here means "not given", before the operator is made
   options->attention.keys = 0;
@@ -114,30 +110,22 @@ void add_vector_kinds(CLI::App& kernel, Context& context, const Options& options
     kind->add_option("--rows", options->rows, "independent rows")->required();
     kind->add_option("--columns", options->columns, "elements of a row")->required();
   };
-  CLI::App* elementwise = add_kind(
-      kernel, context, options, "elementwise", "one output per element of one or two inputs",
-      [](const KernelOptions& o) -> Result<ops::AnyOp> {
-        auto function = ops::parse_function(o.function);
-        if (!function) return usage_error(function.error().message, function.error().hint);
-        return ops::Elementwise{.function = *function,
-                                .operands = ops::default_operands(*function),
-                                .shape = {o.rows, o.columns}};
-      });
-  add_rows(elementwise);
+  CLI::App* elementwise = nullptr;
+  for (const auto& [name, help] :
+       {std::pair("elementwise", "one output per element of one or two inputs"),
+        std::pair("softmax", "softmax over the columns"),
+        std::pair("layernorm", "layer norm over the columns"),
+        std::pair("rmsnorm", "RMS norm over the columns")}) {
+    const std::string kind(name);
+    CLI::App* added = add_kind(
+        kernel, context, options, kind, help, [kind](const KernelOptions& o) -> Result<Operator> {
+          return VectorOperator{.kind = kind, .shape = {o.rows, o.columns}, .function = o.function};
+        });
+    add_rows(added);
+    if (elementwise == nullptr) elementwise = added;
+  }
   elementwise->add_option("--function", options->function, "add, mul, gelu, relu, tanh, ...")
       ->capture_default_str();
-  add_rows(add_kind(kernel, context, options, "softmax", "softmax over the columns",
-                    [](const KernelOptions& o) -> Result<ops::AnyOp> {
-                      return ops::Softmax{.shape = {o.rows, o.columns}};
-                    }));
-  add_rows(add_kind(kernel, context, options, "layernorm", "layer norm over the columns",
-                    [](const KernelOptions& o) -> Result<ops::AnyOp> {
-                      return ops::LayerNorm{.shape = {o.rows, o.columns}};
-                    }));
-  add_rows(add_kind(kernel, context, options, "rmsnorm", "RMS norm over the columns",
-                    [](const KernelOptions& o) -> Result<ops::AnyOp> {
-                      return ops::RmsNorm{.shape = {o.rows, o.columns}};
-                    }));
 }
 
 }  // namespace

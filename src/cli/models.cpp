@@ -12,8 +12,8 @@ namespace rooftile::cli {
 namespace {
 
 Status run_models(const Output& output, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto models, graph::list_models(catalog));
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const auto models, graph::list_models(session.catalog()));
   if (output.format == "json") return emit(output, report::models_to_json(models));
   if (output.format == "csv") return emit(output, report::models_to_csv(models));
   return emit(output, report::models_to_text(models, terminal().width));

@@ -10,8 +10,7 @@
 #include "cli/request_options.h"
 #include "report/page.h"
 #include "report/views.h"
-#include "study/predict.h"
-#include "study/predicted_chart.h"
+#include "roofline/chart.h"
 #include "study/replay.h"
 
 namespace rooftile::cli {
@@ -47,8 +46,9 @@ Status run_replay(const CLI::App& command, const PredictOptions& options, const 
                        "--format is one of text, json here");
   }
   ROOFTILE_TRY(const study::RecordedReport recorded, study::load_report(options.replay));
-  ROOFTILE_TRY(const Catalog catalog, study::replay_catalog(recorded, context.catalog_folders));
-  ROOFTILE_TRY(const report::ReplayReport result, study::replay(recorded, catalog));
+  ROOFTILE_TRY(Catalog catalog, study::replay_catalog(recorded, context.catalog_folders));
+  ROOFTILE_TRY(const report::ReplayReport result,
+               study::replay(recorded, study::Session(std::move(catalog))));
   const Terminal screen = terminal();
   ROOFTILE_CHECK(emit(output, format == "json"
                                   ? report::replay_to_json(result)
@@ -67,15 +67,15 @@ Status run_predict(const PredictOptions& options, const Context& context) {
   if (options.request.gpu.empty()) {
     return usage_error("--gpu is required", "rooftile gpus lists the names");
   }
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const Report report, study::predict(options.request, catalog));
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const Report report, session.predict(options.request));
   const Output& output = options.output;
   const std::string& format = output.format;
   if (format == "json") return emit(output, report::to_json(report));
   if (format == "csv") return emit_bare(output, report::to_csv(report), report.warnings);
   if (format == "trace") return emit_bare(output, report::to_chrome_trace(report), report.warnings);
   if (format == "html") {
-    ROOFTILE_TRY(const roofline::Chart chart, study::predicted_chart(report, catalog));
+    ROOFTILE_TRY(const roofline::Chart chart, session.chart(report));
     return emit(output, report::predict_to_html(report, chart));
   }
   const Terminal screen = terminal();

@@ -8,14 +8,14 @@
 #include "cli/commands.h"
 #include "report/page.h"
 #include "report/roofline_view.h"
-#include "study/roofline.h"
+#include "rooftile/roofline.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct RooflineOptions {
-  study::RooflineRequest request;
+  RooflineRequest request;
   std::string machine, group_by = "kernel", compat = "none";
   bool time_based = false;
   int top = 20;
@@ -23,14 +23,14 @@ struct RooflineOptions {
 };
 
 Status run_roofline(RooflineOptions options, const Context& context) {
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
   if (!options.machine.empty()) options.request.machine = options.machine;
   options.request.group_by_phase = options.group_by == "phase";
   if (!options.request.step.model.empty() && !options.request.predict) {
     return usage_error("--model needs --predict");
   }
   options.request.nersc = options.compat == "nersc";
-  ROOFTILE_TRY(const roofline::Chart chart, study::roofline(options.request, catalog));
+  ROOFTILE_TRY(const roofline::Chart chart, session.roofline(options.request));
   const Output& output = options.output;
   const std::string& format = output.format;
   if (format == "json") return emit(output, report::roofline_to_json(chart));
@@ -63,7 +63,7 @@ void add_roofline(CLI::App& app, Context& context) {
   auto options = std::make_shared<RooflineOptions>();
   CLI::App* command =
       app.add_subcommand("roofline", "profiler exports under the roofs of their machine");
-  study::RooflineRequest& request = options->request;
+  RooflineRequest& request = options->request;
   command
       ->add_option("exports", request.exports,
                    "files, folders (one run each) or label=file; '-' is standard input")

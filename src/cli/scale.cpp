@@ -6,14 +6,14 @@
 #include "cli/commands.h"
 #include "cli/conv_options.h"
 #include "cli/request_options.h"
-#include "study/scale.h"
+#include "report/scale_view.h"
 
 namespace rooftile::cli {
 
 namespace {
 
 struct ScaleOptions {
-  study::ScaleRequest request;
+  ScaleRequest request;
   ConvOptions conv;
   Output output;
 };
@@ -26,8 +26,8 @@ Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& 
   if (options.request.step.gpu.empty()) {
     return usage_error("--gpu is required", "rooftile gpus lists the names");
   }
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto report, study::scale(options.request, catalog, progress_bar("scaling")));
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const auto report, session.scale(options.request, progress_bar("scaling")));
   const std::string& format = options.output.format;
   if (format == "json") return emit(options.output, report::scale_to_json(report));
   if (format == "csv") {

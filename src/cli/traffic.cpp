@@ -7,7 +7,6 @@
 #include "cli/conv_options.h"
 #include "cli/request_options.h"
 #include "report/traffic_view.h"
-#include "study/traffic.h"
 #include "study/validate_traffic.h"
 
 namespace rooftile::cli {
@@ -15,7 +14,7 @@ namespace rooftile::cli {
 namespace {
 
 struct TrafficOptions {
-  study::TrafficRequest request;
+  TrafficRequest request;
   ConvOptions conv;
   study::ValidateRequest validate;
   Output output;
@@ -30,9 +29,9 @@ Status run_validate(const CLI::App& command, const TrafficOptions& options,
   if (format == "svg") {
     return usage_error("--validate has no picture", "--format is one of text, json, csv here");
   }
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
-  ROOFTILE_TRY(const auto table,
-               study::validate_traffic(options.validate, catalog, progress_bar("validating")));
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const auto table, study::validate_traffic(options.validate, session.catalog(),
+                                                         progress_bar("validating")));
   if (format == "json") return emit(options.output, report::validation_to_json(table));
   if (format == "csv") {
     return emit_bare(options.output, report::validation_to_csv(table), table.notes);
@@ -52,10 +51,10 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
   if (options.request.step.gpu.empty()) {
     return usage_error("--gpu is required", "rooftile gpus lists the names");
   }
-  ROOFTILE_TRY(const Catalog catalog, context.catalog());
+  ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto report,
-               study::traffic(options.request, catalog,
-                              progress_bar(options.request.simulate ? "simulating" : "counting")));
+               session.traffic(options.request,
+                               progress_bar(options.request.simulate ? "simulating" : "counting")));
   const std::string& format = options.output.format;
   if (format == "svg") {
     return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);

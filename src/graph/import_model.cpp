@@ -184,8 +184,7 @@ Result<Graph> import_text(std::string_view text, const std::string& name,
   return import_document(document.root(), name, options);
 }
 
-Result<Graph> import_model(const Catalog& catalog, std::string_view model,
-                           const ImportOptions& options) {
+Result<Model> Model::open(const Catalog& catalog, std::string_view model) {
   if (looks_like_path(model)) {
     const std::string path(model);
     ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path));
@@ -194,17 +193,30 @@ Result<Graph> import_model(const Catalog& catalog, std::string_view model,
                          "give the model's Hugging Face config.json, or describe it as a native "
                          "graph (docs/format/graph.md)");
     }
-    ROOFTILE_TRY(Graph graph, import_text(file.content, path, options));
-    graph.input = make_input("model", graph.name, file);
-    return graph;
+    ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, path));
+    Model opened(std::move(document), path);
+    opened.input_ = make_input("model", opened.name_, file);
+    return opened;
   }
   ROOFTILE_TRY(const Found found, find_builtin(catalog, model));
   if (found.empty()) return unknown_model(catalog, model);
   ROOFTILE_TRY(const Catalog::File file, found.read());
-  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(file.content, file.name));
-  ROOFTILE_TRY(Graph graph, import_document(document.root(), name_of_file(found.file()), options));
-  graph.input = make_input("model", graph.name, file);
+  ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, file.name));
+  Model opened(std::move(document), name_of_file(found.file()));
+  opened.input_ = make_input("model", opened.name_, file);
+  return opened;
+}
+
+Result<Graph> Model::import(const ImportOptions& options) const {
+  ROOFTILE_TRY(Graph graph, import_document(document_.root(), name_, options));
+  graph.input = input_;
   return graph;
+}
+
+Result<Graph> import_model(const Catalog& catalog, std::string_view model,
+                           const ImportOptions& options) {
+  ROOFTILE_TRY(const Model opened, Model::open(catalog, model));
+  return opened.import(options);
 }
 
 Result<std::vector<ModelSummary>> list_models(const Catalog& catalog) {

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/catalog.h"
 #include "core/dtype.h"
+#include "core/json.h"
 #include "core/result.h"
 #include "graph/graph.h"
 
@@ -38,7 +40,26 @@ struct ImportOptions {
   bool loss = true;  ///< training: cross entropy over the logits
 };
 
-/// Imports and validates. Unknown names suggest the nearest built-in one.
+/// A model's file, read and parsed: graphs for different batches and sequences come from one.
+class Model {
+ public:
+  /// Unknown names suggest the nearest built-in one.
+  static Result<Model> open(const Catalog& catalog, std::string_view model);
+
+  /// A graph, validated.
+  [[nodiscard]] Result<Graph> import(const ImportOptions& options) const;
+  [[nodiscard]] const Input& input() const { return input_; }
+
+ private:
+  Model(JsonDocument document, std::string name)
+      : document_(std::move(document)), name_(std::move(name)) {}
+
+  JsonDocument document_;
+  std::string name_;  ///< of its graphs
+  Input input_;
+};
+
+/// Model::open() and import() for a single graph.
 Result<Graph> import_model(const Catalog& catalog, std::string_view model,
                            const ImportOptions& options);
 

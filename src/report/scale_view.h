@@ -3,56 +3,18 @@
 // `rooftile scale`: variants of a GPU, their speed-up, and where the time goes then.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "report/views.h"
+#include "rooftile/scale.h"
 
 namespace rooftile::report {
 
-struct ScaleVariant {
-  std::map<std::string, double> factors;  ///< those that are not 1
-  double time_ms = 0, speedup = 1, cost = 0;
-  double low_ms = 0, high_ms = 0;            ///< 80 % interval; equal where none is stated
-  double speedup_low = 1, speedup_high = 1;  ///< without what is common to both machines
-  double host_ms = 0;                        ///< of the time: the GPU waits for its host
-  std::string limiter;
-  std::map<std::string, double> share;  ///< of the time, per limiter
-};
-
-struct BalanceRow {
-  std::string resource;
-  double factor = 1, speedup = 1;  ///< beyond which nothing is gained, and what is gained there
-  double speedup_at_2x = 1;        ///< with twice as much of this resource alone
-};
-
-struct ScaledLayer {
-  std::string name, shape;
-  double count = 1;                 ///< launches in the step
-  double base_ms = 0, time_ms = 0;  ///< of one launch
-  std::string base_limiter, limiter;
-  std::string base_algorithm, algorithm;  ///< of convolutions
-  std::vector<BalanceRow> balance;
-};
-
-/// One workload.
-struct ScaleStep {
-  std::string name;  ///< "resnet152 train"
-  ScaleVariant base;
-  std::vector<ScaleVariant> variants;
-  std::vector<ScaledLayer> layers;  ///< with --set
-  std::vector<BalanceRow> balance;
-  std::vector<std::pair<double, std::optional<ScaleVariant>>> balanced;  ///< target -> cheapest set
-};
-
-struct ScaleReport {
-  std::string gpu_name;
-  std::vector<ScaleStep> steps;
-  ProvenanceReport provenance{};
-  std::vector<std::string> warnings;
-};
+using rooftile::BalanceRow;
+using rooftile::ScaledLayer;
+using rooftile::ScaleReport;
+using rooftile::ScaleStep;
+using rooftile::ScaleVariant;
 
 std::string scale_to_text(const ScaleReport& report, const TextOptions& options);
 std::string scale_to_json(const ScaleReport& report);

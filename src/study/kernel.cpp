@@ -10,6 +10,7 @@
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
 #include "report/breakdown.h"
+#include "report/kernel_view.h"
 #include "report/make.h"
 
 namespace rooftile::study {
@@ -83,15 +84,48 @@ Result<ops::KernelList> works_of(const ops::AnyOp& op, const std::string& pass, 
   return works;
 }
 
+Result<ops::AnyOp> vector_op(const VectorOperator& op) {
+  const Shape shape{op.shape.rows, op.shape.columns};
+  if (op.kind == "softmax") return ops::Softmax{.shape = shape};
+  if (op.kind == "layernorm") return ops::LayerNorm{.shape = shape};
+  if (op.kind == "rmsnorm") return ops::RmsNorm{.shape = shape};
+  if (op.kind != "elementwise") {
+    return usage_error(fmt::format("unknown vector operator \"{}\"", printable(op.kind)),
+                       "elementwise, softmax, layernorm or rmsnorm");
+  }
+  const auto function = ops::parse_function(op.function);
+  if (!function) return usage_error(function.error().message, function.error().hint);
+  return ops::Elementwise{
+      .function = *function, .operands = ops::default_operands(*function), .shape = shape};
+}
+
+Result<ops::AnyOp> op_of(const KernelRequest& request) {
+  if (const auto* gemm = std::get_if<GemmShape>(&request.op)) {
+    if (gemm->batch == 1)
+      return ops::Linear{.rows = gemm->m, .in = gemm->k, .out = gemm->n, .bias = false};
+    return ops::BatchedMatmul{.batch = gemm->batch, .m = gemm->m, .n = gemm->n, .k = gemm->k};
+  }
+  if (const auto* conv = std::get_if<ConvShape>(&request.op)) return ops::Conv2d{.conv = *conv};
+  if (const auto* attention = std::get_if<AttentionShape>(&request.op))
+    return ops::FusedAttention{.shape = *attention};
+  return vector_op(std::get<VectorOperator>(request.op));
+}
+
 }  // namespace
 
-Result<report::KernelsReport> kernel(const ops::AnyOp& op, const KernelRequest& request,
-                                     const Catalog& catalog) {
+Result<KernelsReport> Session::kernel(const KernelRequest& request) const {
+  ROOFTILE_TRY(const ops::AnyOp op, op_of(request));
+  return kernels_of(op, request, *this);
+}
+
+Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& request,
+                                 const Session& session) {
   auto dtype = parse_dtype(request.dtype);
   if (!dtype) return usage_error(dtype.error().message, dtype.error().hint);
   ROOFTILE_CHECK(ops::check(op));
-  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
-  ROOFTILE_TRY(const auto predictor, cost::make_predictor(request.predictor, catalog));
+  ROOFTILE_TRY(const auto loaded, session.machine(request.gpu, request.machine));
+  const hardware::Machine& machine = *loaded;
+  ROOFTILE_TRY(const auto predictor, session.predictor(request.predictor));
   ROOFTILE_CHECK(predictor->check(machine));
 
   ROOFTILE_TRY(const ops::KernelList works, works_of(op, request.pass, *dtype));

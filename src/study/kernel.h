@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One kernel on one GPU: the estimate with every term of its bound.
+// The kernels of any operator of a graph, explained as those of a KernelRequest are.
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include "core/catalog.h"
 #include "core/result.h"
 #include "ops/any_op.h"
-#include "report/kernel_view.h"
+#include "rooftile/kernel.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
-struct KernelRequest {
-  std::string gpu;
-  std::optional<std::string> machine;
-  std::string dtype = "fp32";
-  std::string pass = "forward";  ///< forward | backward; convolutions: dgrad | wgrad too
-  std::string predictor;
-};
-
-/// An operator can be several kernels (a backward pass often is); each gets its report.
-Result<report::KernelsReport> kernel(const ops::AnyOp& op, const KernelRequest& request,
-                                     const Catalog& catalog);
+/// Session::kernel() with an operator instead of request.op.
+Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& request,
+                                 const Session& session);
 
 }  // namespace rooftile::study

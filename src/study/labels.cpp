@@ -202,12 +202,12 @@ std::vector<report::FusionGain> fusion_gains(const std::vector<LabelCase>& cases
 /// Devices of the file by the name that it uses.
 class Devices {
  public:
-  explicit Devices(const Catalog& catalog) : catalog_(catalog) {}
+  explicit Devices(const Session& session) : session_(session) {}
 
   Result<const hardware::GpuSpec*> find(const std::string& name, const std::string& where) {
     const auto known = gpus_.find(name);
     if (known != gpus_.end()) return &known->second;
-    auto gpu = hardware::load_gpu(catalog_, name);
+    auto gpu = hardware::load_gpu(session_.catalog(), name);
     if (!gpu) {
       Error error = gpu.error();
       if (error.where.empty()) error.where = where;
@@ -217,7 +217,7 @@ class Devices {
   }
 
  private:
-  const Catalog& catalog_;
+  const Session& session_;
   std::map<std::string, hardware::GpuSpec> gpus_;
 };
 
@@ -232,10 +232,10 @@ void keep_warnings(const Report& report, const std::string& model, LabelEvaluati
   }
 }
 
-Status predict_row(const Catalog& catalog, const LabelPredictors& predictors, LabelRow& row,
+Status predict_row(const Session& session, const LabelPredictors& predictors, LabelRow& row,
                    LabelEvaluation& evaluation) {
   LabelCase& one = row.known;
-  ROOFTILE_TRY(const Report report, predict_with(row.request, catalog, *predictors.main));
+  ROOFTILE_TRY(const Report report, session.predict(row.request, *predictors.main));
   std::vector<Input>& inputs = evaluation.provenance.inputs;
   add_inputs(report.provenance.inputs, inputs);
   evaluation.predictor = report.predictor;
@@ -247,7 +247,7 @@ Status predict_row(const Catalog& catalog, const LabelPredictors& predictors, La
   for (const auto& [baseline, ms] : {std::pair(predictors.trivial, &one.trivial_ms),
                                      std::pair(predictors.neusight, &one.neusight_ms)}) {
     if (baseline == nullptr) continue;
-    ROOFTILE_TRY(const Report beside, predict_with(row.request, catalog, *baseline));
+    ROOFTILE_TRY(const Report beside, session.predict(row.request, *baseline));
     *ms = beside.latency.total_ms;
     add_inputs(beside.provenance.inputs, inputs);
   }
@@ -279,7 +279,7 @@ Status check_cases(const LabelEvaluation& evaluation, const std::string& file) {
 }  // namespace
 
 Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
-                                        const Catalog& catalog, const PredictorsOf& predictors_of) {
+                                        const Session& session, const PredictorsOf& predictors_of) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(models, ignored)) {
     return bad_input(models, "is not a folder",
@@ -288,7 +288,7 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
   ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
   ROOFTILE_TRY(const Columns columns, find_columns(header));
-  Devices devices(catalog);
+  Devices devices(session);
   std::vector<calibration::TimedRow> times;
   LabelEvaluation evaluation;
   evaluation.unread_columns = columns.unread;
@@ -303,7 +303,7 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
     }
     ROOFTILE_TRY(const hardware::GpuSpec* gpu,
                  devices.find(row.known.device, csv.where(columns.device)));
-    const Status predicted = predict_row(catalog, predictors_of(*gpu), row, evaluation);
+    const Status predicted = predict_row(session, predictors_of(*gpu), row, evaluation);
     if (!predicted) return at_row(predicted.error(), csv.where());
     times.push_back({.measured = row.known.measured_ms,
                      .bound = row.known.bound_ms,

@@ -10,10 +10,10 @@
 #include <functional>
 #include <string>
 
-#include "core/catalog.h"
 #include "core/result.h"
 #include "cost/predictor.h"
 #include "report/label_view.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -27,7 +27,7 @@ struct LabelPredictors {
 using PredictorsOf = std::function<LabelPredictors(const hardware::GpuSpec& gpu)>;
 
 Result<report::LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
-                                                const Catalog& catalog,
+                                                const Session& session,
                                                 const PredictorsOf& predictors_of);
 
 }  // namespace rooftile::study

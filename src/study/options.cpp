@@ -153,17 +153,18 @@ Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
 }  // namespace
 
 Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
-                                 const Catalog& catalog) {
-  ROOFTILE_TRY(auto graph, graph::import_model(catalog, request.model, options.import));
+                                 const Session& session) {
+  ROOFTILE_TRY(const auto model, session.model(request.model));
+  ROOFTILE_TRY(auto graph, model->import(options.import));
   ROOFTILE_CHECK(check_applies(request, graph));
   return graph;
 }
 
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
-                                 const Catalog& catalog) {
+                                 const Session& session) {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
   if (!conv) {
-    ROOFTILE_TRY(graph::Graph graph, import_step(step, options, catalog));
+    ROOFTILE_TRY(graph::Graph graph, import_step(step, options, session));
     StepKernels launched{.kernels = {}, .notes = graph.notes, .model = graph.input};
     if (options.fuse) graph = execution::fuse(graph);
     launched.kernels = execution::launches(graph, options.lower);

@@ -11,6 +11,7 @@
 #include "graph/import_model.h"
 #include "ops/any_op.h"
 #include "rooftile/request.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -26,7 +27,7 @@ Result<StepOptions> parse_step_options(const Request& request);
 
 /// The model of the request; options that it cannot follow are errors.
 Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
-                                 const Catalog& catalog);
+                                 const Session& session);
 
 /// The kernels that the step launches on one GPU, or the one of `conv` that `conv->pass` names.
 struct StepKernels {
@@ -35,6 +36,6 @@ struct StepKernels {
   Input model;                     ///< empty for one layer
 };
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
-                                 const Catalog& catalog);
+                                 const Session& session);
 
 }  // namespace rooftile::study

@@ -80,18 +80,18 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
 
 }  // namespace
 
-Result<Report> predict_with(const Request& request, const Catalog& catalog,
-                            const cost::Predictor& predictor) {
+Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor) const {
   ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
-  ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, request.gpu, request.machine));
+  ROOFTILE_TRY(const auto loaded, this->machine(request.gpu, request.machine));
+  const hardware::Machine& machine = *loaded;
   const aggregate::Parallelism& parallelism = options.parallelism;
-  ROOFTILE_TRY(const auto system, find_system(request, machine.gpu, catalog, parallelism.gpus()));
+  ROOFTILE_TRY(const auto system, find_system(request, machine.gpu, catalog(), parallelism.gpus()));
   aggregate::Interconnect links;
   if (system) {
     ROOFTILE_TRY(links, links_of(*system, parallelism));
   }
   links.constants = predictor.constants().links;
-  ROOFTILE_TRY(const auto model, import_step(request, options, catalog));
+  ROOFTILE_TRY(const auto model, import_step(request, options, *this));
   ROOFTILE_TRY(auto part, execution::split_tensors(model, parallelism.tensor));
   std::vector<aggregate::MemoryEstimate> memory;
   ROOFTILE_TRY(const auto apart, execution::split_stages(part, parallelism.pipeline));
@@ -120,7 +120,7 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
 
   Request resolved = request;
   resolved.predictor = predictor.name();
-  resolved.catalog = catalog.overlays();
+  resolved.catalog = catalog().overlays();
   if (model.sequence > 0) resolved.sequence = model.sequence;
   if (model.step == graph::Step::Decode) resolved.context = model.context;
   Report report =
@@ -140,31 +140,31 @@ Result<Report> predict_with(const Request& request, const Catalog& catalog,
   return report;
 }
 
-Result<Report> predict(const Request& request, const Catalog& catalog) {
-  ROOFTILE_TRY(const auto predictor, cost::make_predictor(request.predictor, catalog));
-  ROOFTILE_TRY(Report report, predict_with(request, catalog, *predictor));
+Result<Report> Session::predict(const Request& request) const {
+  ROOFTILE_TRY(const auto predictor, this->predictor(request.predictor));
+  ROOFTILE_TRY(Report report, predict(request, *predictor));
   if (!request.predictor.empty()) report.request.predictor = request.predictor;  // maybe a folder
   return report;
 }
 
 Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const std::optional<ops::ConvShape>& conv,
-                                          const hardware::Machine& machine, const Catalog& catalog,
+                                          const hardware::Machine& machine, const Session& session,
                                           const cost::Predictor& predictor) {
-  ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, catalog));
+  ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, session));
   ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor));
   return EstimatedKernels{.operators = std::move(operators),
                           .notes = std::move(step.notes),
                           .model = std::move(step.model)};
 }
 
-Result<std::vector<Report>> compare(const Request& request, std::span<const std::string> gpus,
-                                    const Catalog& catalog) {
+Result<std::vector<Report>> Session::compare(const Request& request,
+                                             std::span<const std::string> gpus) const {
   std::vector<Report> reports;
   for (const std::string& gpu : gpus) {
     Request one = request;
     one.gpu = gpu;
-    ROOFTILE_TRY(Report report, predict(one, catalog));
+    ROOFTILE_TRY(Report report, predict(one));
     reports.push_back(std::move(report));
   }
   return reports;

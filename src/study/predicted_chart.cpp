@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/predicted_chart.h"
-
+//
+// Predicted kernels as points under the roofs of their machine: the same chart that measured
+// kernels have, so that both are read alike. One point per operator; times are the predicted ones.
 #include <fmt/format.h>
 
 #include "hardware/machine.h"
+#include "roofline/chart.h"
+#include "rooftile/report.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -30,9 +34,8 @@ Result<profile::KernelRecord> record_of(const OperatorReport& op) {
 
 }  // namespace
 
-Result<roofline::Chart> predicted_chart(const Report& report, const Catalog& catalog) {
-  ROOFTILE_TRY(const auto machine,
-               hardware::load_machine(catalog, report.request.gpu, report.request.machine));
+Result<roofline::Chart> Session::chart(const Report& report) const {
+  ROOFTILE_TRY(const auto loaded, this->machine(report.request.gpu, report.request.machine));
   profile::Run run;
   run.label = "predicted";
   for (const OperatorReport& op : report.operators) {
@@ -40,18 +43,18 @@ Result<roofline::Chart> predicted_chart(const Report& report, const Catalog& cat
     ROOFTILE_TRY(profile::KernelRecord record, record_of(op));
     run.kernels.push_back(std::move(record));
   }
-  roofline::Chart chart = make_chart({{.run = std::move(run), .files = {}}},
-                                     roofline::roofs_of(machine), roofline::ChartOptions{});
-  for (roofline::Point& point : chart.points) {  // "h/attn.c_attn (linear 4x8x16, backward)"
+  roofline::Chart drawn = make_chart({{.run = std::move(run), .files = {}}},
+                                     roofline::roofs_of(*loaded), roofline::ChartOptions{});
+  for (roofline::Point& point : drawn.points) {  // "h/attn.c_attn (linear 4x8x16, backward)"
     const std::string& name = point.record.name;
     point.short_name = name.substr(0, name.find(" ("));
     if (!name.ends_with(", forward)")) {
       point.short_name += " " + name.substr(name.rfind(' ') + 1, name.size() - name.rfind(' ') - 2);
     }
   }
-  chart.title = report.model_name + " on " + report.gpu_name;
-  chart.provenance = report.provenance;
-  return chart;
+  drawn.title = report.model_name + " on " + report.gpu_name;
+  drawn.provenance = report.provenance;
+  return drawn;
 }
 
 }  // namespace rooftile::study

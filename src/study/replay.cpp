@@ -222,8 +222,8 @@ Result<Catalog> replay_catalog(const RecordedReport& recorded,
   return catalog;
 }
 
-Result<report::ReplayReport> replay(const RecordedReport& recorded, const Catalog& catalog) {
-  auto again = predict(recorded.request, catalog);
+Result<report::ReplayReport> replay(const RecordedReport& recorded, const Session& session) {
+  auto again = session.predict(recorded.request);
   if (!again) return in_report(again.error(), recorded.file);
   // Through text, as the report went: what is compared is what a reader sees.
   ROOFTILE_TRY(const JsonDocument now,

@@ -15,6 +15,7 @@
 #include "core/result.h"
 #include "report/replay_view.h"
 #include "rooftile/request.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -38,6 +39,6 @@ std::vector<report::ReplayDifference> compare_results(const JsonView& then, cons
 Result<Catalog> replay_catalog(const RecordedReport& recorded,
                                const std::vector<std::string>& folders);
 
-Result<report::ReplayReport> replay(const RecordedReport& recorded, const Catalog& catalog);
+Result<report::ReplayReport> replay(const RecordedReport& recorded, const Session& session);
 
 }  // namespace rooftile::study

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/roofline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +11,10 @@
 #include "hardware/plausible.h"
 #include "profile/evaluate.h"
 #include "profile/importer.h"
+#include "roofline/chart.h"
+#include "rooftile/roofline.h"
 #include "study/roofline_predict.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -366,7 +367,7 @@ Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Char
 
 }  // namespace
 
-Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& catalog) {
+Result<roofline::Chart> Session::roofline(const RooflineRequest& request) const {
   RawProfile described;
   ROOFTILE_TRY(auto profiles, load_runs(request.exports, described));
   ROOFTILE_CHECK(subtract_runs(request, profiles));
@@ -379,7 +380,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
     adopt_device(run, described);
     if (device.empty()) device = run.profile.device.name;
   }
-  ROOFTILE_TRY(const auto machine, catalogue_machine(request, device, catalog));
+  ROOFTILE_TRY(const auto machine, catalogue_machine(request, device, catalog()));
   const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
                                             .mean_clock = request.nersc,
                                             .inner_join = request.nersc,
@@ -387,7 +388,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
                                             .launch_groups = request.predict};
   std::vector<roofline::NamedRun> runs;
   for (const NamedProfile& named : profiles) {
-    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation, catalog));
+    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation, catalog()));
     run.label = named.label;
     runs.push_back({.run = std::move(run), .files = named.profile.files});
   }
@@ -395,7 +396,7 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
   std::vector<Input> inputs;
   if (machine) inputs = inputs_of(*machine);
   ROOFTILE_TRY(const roofline::Roofs roofs,
-               choose_roofs(request, catalog, runs, machine, described, warnings, inputs));
+               choose_roofs(request, catalog(), runs, machine, described, warnings, inputs));
   roofline::ChartOptions options;
   options.group_by_phase = request.group_by_phase;
   options.compare = request.compare;
@@ -408,13 +409,13 @@ Result<roofline::Chart> roofline(const RooflineRequest& request, const Catalog& 
   for (const NamedProfile& named : profiles) {
     if (isa.empty()) isa = named.profile.device.isa;
   }
-  ROOFTILE_CHECK(suggest_gpus(catalog, isa, chart));
-  warn_other_gpus(profiles, machine, catalog, chart);
+  ROOFTILE_CHECK(suggest_gpus(catalog(), isa, chart));
+  warn_other_gpus(profiles, machine, catalog(), chart);
   chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());
   for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
   if (request.predict) {
     ROOFTILE_TRY(const auto used,
-                 predict_kernels({.machine = machine, .step = request.step}, catalog, chart));
+                 predict_kernels({.machine = machine, .step = request.step}, *this, chart));
     add_inputs(used, inputs);
   }
   chart.provenance = make_provenance(inputs);

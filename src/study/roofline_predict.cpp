@@ -236,7 +236,7 @@ std::optional<ops::GemmShape> gemm_shape_of(const KernelRecord& record) {
       .batch = shape.batch, .m = shape.m, .n = shape.n, .k = static_cast<std::int64_t>(k)};
 }
 
-Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Catalog& catalog,
+Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Session& session,
                                            roofline::Chart& chart) {
   if (!request.machine) {
     chart.warnings.push_back({"predict-no-gpu",
@@ -245,11 +245,11 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
     return std::vector<Input>{};
   }
   const hardware::Machine& machine = *request.machine;
-  ROOFTILE_TRY(const auto predictor, cost::make_predictor({}, catalog));
+  ROOFTILE_TRY(const auto predictor, session.predictor({}));
   EstimatedKernels step;
   const bool modelled = !request.step.model.empty();
   if (modelled) {
-    ROOFTILE_TRY(step, estimate_kernels(request.step, {}, machine, catalog, *predictor));
+    ROOFTILE_TRY(step, estimate_kernels(request.step, {}, machine, session, *predictor));
     for (std::string& note : step.notes) chart.warnings.push_back({"model", std::move(note)});
   }
   const auto matches = match_runs(chart, step.operators);

@@ -15,13 +15,13 @@
 #include <optional>
 #include <vector>
 
-#include "core/catalog.h"
 #include "core/result.h"
 #include "hardware/machine.h"
 #include "ops/kernel_work.h"
 #include "profile/kernel_record.h"
 #include "roofline/chart.h"
 #include "rooftile/request.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -32,7 +32,7 @@ struct PredictKernels {
 
 /// Fills Point::predicted; adds the warnings `predict-no-gpu` and `predict-no-shapes`. Gives the
 /// files of the predictor and the model.
-Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Catalog& catalog,
+Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Session& session,
                                            roofline::Chart& chart);
 
 /// The product that a trace, or a kernel's name, grid and FLOPs speak of, for launches that are

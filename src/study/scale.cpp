@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/scale.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +12,10 @@
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
+#include "report/scale_view.h"
 #include "study/options.h"
 #include "study/scale_limits.h"
+#include "study/session.h"
 
 namespace rooftile::study {
 
@@ -214,12 +214,11 @@ Result<report::ScaleStep> make_step(std::string name, const ScalingStudy& study,
 
 }  // namespace
 
-Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& catalog,
-                                  const Progress& progress) {
+Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& progress) const {
   ROOFTILE_TRY(const ScaleChoices choices, parse(request));
-  ROOFTILE_TRY(const auto machine,
-               hardware::load_machine(catalog, request.step.gpu, request.step.machine));
-  ROOFTILE_TRY(const auto predictor, cost::make_predictor(request.step.predictor, catalog));
+  ROOFTILE_TRY(const auto loaded, this->machine(request.step.gpu, request.step.machine));
+  const hardware::Machine& machine = *loaded;
+  ROOFTILE_TRY(const auto predictor, this->predictor(request.step.predictor));
   std::vector<Request> steps;
   if (request.conv || !request.step.model.empty()) {
     steps.push_back(request.step);
@@ -242,7 +241,7 @@ Result<report::ScaleReport> scale(const ScaleRequest& request, const Catalog& ca
   std::vector<Input> inputs = inputs_of(machine);
   inputs.push_back(predictor->input());
   for (const Request& step : steps) {
-    ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, catalog));
+    ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
     inputs.push_back(launched.model);
     ROOFTILE_TRY(const ScalingStudy study,
                  ScalingStudy::make(launched.kernels, machine, *predictor));

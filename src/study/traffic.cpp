@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/traffic.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "hardware/plausible.h"
 #include "report/breakdown.h"
 #include "study/predict.h"
+#include "study/session.h"
 #include "study/traffic_notes.h"
 #include "traffic/paper.h"
 #include "traffic/sampled.h"
@@ -380,16 +379,16 @@ void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Stu
 
 }  // namespace
 
-Result<report::TrafficReport> traffic(const TrafficRequest& request, const Catalog& catalog,
-                                      const Progress& progress) {
+Result<TrafficReport> Session::traffic(const TrafficRequest& request,
+                                       const Progress& progress) const {
   ROOFTILE_TRY(const TrafficChoices choices, parse(request));
-  ROOFTILE_TRY(const auto machine,
-               hardware::load_machine(catalog, request.step.gpu, request.step.machine));
+  ROOFTILE_TRY(const auto loaded, this->machine(request.step.gpu, request.step.machine));
+  const hardware::Machine& machine = *loaded;
   ROOFTILE_CHECK(cost::check_time_fields(machine.gpu));
   ROOFTILE_CHECK(check_tile(choices, machine.gpu));
-  ROOFTILE_TRY(const auto predictor, cost::make_predictor(request.step.predictor, catalog));
+  ROOFTILE_TRY(const auto predictor, this->predictor(request.step.predictor));
   ROOFTILE_TRY(auto estimated,
-               estimate_kernels(request.step, request.conv, machine, catalog, *predictor));
+               estimate_kernels(request.step, request.conv, machine, *this, *predictor));
   std::vector<aggregate::OperatorEstimate>& operators = estimated.operators;
 
   report::TrafficReport report = start_report(request, machine);

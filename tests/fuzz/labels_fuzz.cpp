@@ -29,9 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto predictors = [](const rooftile::hardware::GpuSpec&) {
     return rooftile::study::LabelPredictors{.main = &rooftile::fuzz::default_predictor()};
   };
-  const auto evaluation =
-      rooftile::study::evaluate_labels(file.holding(data, size), models.path().string(),
-                                       rooftile::fuzz::small_catalogue(), predictors);
+  static const rooftile::study::Session session(rooftile::fuzz::small_catalogue());
+  const auto evaluation = rooftile::study::evaluate_labels(
+      file.holding(data, size), models.path().string(), session, predictors);
   if (!rooftile::fuzz::explained(evaluation)) return 0;
   if (nlohmann::json::parse(rooftile::report::labels_to_json(*evaluation)).is_discarded())
     std::abort();

@@ -9,9 +9,10 @@
 #include "catalogue.h"
 #include "core/text.h"
 #include "memory_file.h"
+#include "rooftile/scale.h"
+#include "rooftile/traffic.h"
 #include "study/options.h"
-#include "study/scale.h"
-#include "study/traffic.h"
+#include "study/session.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rooftile;
@@ -36,18 +37,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   // One small layer: the grammar of the options is what is tried.
   const ops::ConvShape layer{.n = 1, .c = 8, .h = 8, .w = 8, .k = 8, .r = 3, .s = 3};
-  study::TrafficRequest traffic;
+  static const study::Session session(fuzz::small_catalogue());
+  TrafficRequest traffic;
   traffic.step.gpu = step.gpu;
   traffic.conv = layer;
   traffic.tile = word(0);
   traffic.order = word(1);
   traffic.traffic_model = word(2);
-  (void)fuzz::explained(study::traffic(traffic, fuzz::small_catalogue(), {}));
-  study::ScaleRequest scale;
+  (void)fuzz::explained(session.traffic(traffic));
+  ScaleRequest scale;
   scale.step.gpu = step.gpu;
   scale.conv = layer;
   scale.set = {word(0), word(1)};
   scale.cost = {word(2)};
-  (void)fuzz::explained(study::scale(scale, fuzz::small_catalogue(), {}));
+  (void)fuzz::explained(session.scale(scale));
   return 0;
 }

@@ -12,7 +12,7 @@
 #include "core/csv.h"
 #include "memory_file.h"
 #include "report/views.h"
-#include "study/predict.h"
+#include "study/session.h"
 
 namespace {
 
@@ -59,7 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   request.gpu = gpu ? "own" : "v100-pcie-32gb";
   request.batch = 2;
   request.phase = data[0] % 4 < 2 ? "infer" : "train";
-  const auto report = study::predict_with(request, catalog, fuzz::default_predictor());
+  const study::Session session(std::move(catalog));
+  const auto report = session.predict(request, fuzz::default_predictor());
   if (fuzz::explained(report)) check(*report);
   return 0;
 }

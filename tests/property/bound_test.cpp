@@ -8,11 +8,12 @@
 
 #include "core/catalog.h"
 #include "cost/predictor.h"
+#include "embedded_session.h"
 #include "graph/import_model.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
 #include "ops/any_op.h"
-#include "study/predict.h"
+#include "rooftile/report.h"
 
 namespace rooftile {
 namespace {
@@ -124,7 +125,7 @@ TEST_P(EveryModel, TotalsAreTheSumOfTheirParts) {
   request.phase = "train";
   request.optimizer = "adamw";
   request.predictor = "bound";
-  const auto report = study::predict(request, Catalog::embedded());
+  const auto report = testing::embedded_session().predict(request);
   ASSERT_TRUE(report) << to_string(report.error());
   double total = 0;
   double flops = 0;
@@ -155,9 +156,9 @@ TEST_P(EveryModel, TwiceTheBatchIsNotFaster) {
   request.model = GetParam();
   request.gpu = "a100-sxm-80gb";
   request.predictor = "bound";
-  const auto one = study::predict(request, Catalog::embedded());
+  const auto one = testing::embedded_session().predict(request);
   request.batch = 2;
-  const auto two = study::predict(request, Catalog::embedded());
+  const auto two = testing::embedded_session().predict(request);
   ASSERT_TRUE(one && two);
   EXPECT_GE(two->latency.total_ms, one->latency.total_ms);
 }
@@ -186,9 +187,9 @@ TEST(BoundProperty, ASingleLayerCostsAsMuchToPredictAsManyAndScalesExactly) {
   request.gpu = "b200-sxm";
   request.predictor = "bound";
   request.model = "gpt2";
-  const auto small = study::predict(request, Catalog::embedded());
+  const auto small = testing::embedded_session().predict(request);
   request.model = "gpt3-175b";
-  const auto large = study::predict(request, Catalog::embedded());
+  const auto large = testing::embedded_session().predict(request);
   ASSERT_TRUE(small && large);
   EXPECT_EQ(small->operators.size(), large->operators.size());
 }
@@ -200,7 +201,7 @@ TEST(BoundProperty, EveryGpuOfTheCatalogueAnswers) {
     request.model = "gpt2";
     request.gpu = entry.id;
     request.predictor = "bound";
-    const auto report = study::predict(request, catalog);
+    const auto report = testing::embedded_session().predict(request);
     ASSERT_TRUE(report) << entry.id << ": " << to_string(report.error());
     EXPECT_GT(report->latency.total_ms, 0);
   }

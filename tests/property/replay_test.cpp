@@ -6,9 +6,10 @@
 #include <array>
 #include <random>
 
+#include "embedded_session.h"
 #include "graph/import_model.h"
 #include "report/views.h"
-#include "study/predict.h"
+#include "rooftile/report.h"
 #include "study/replay.h"
 
 namespace rooftile {
@@ -54,20 +55,20 @@ class RandomRequests {
 };
 
 TEST(ReplayProperty, EveryPredictionComesOutAgain) {
-  const Catalog catalog = Catalog::embedded();
-  const auto models = graph::list_models(catalog);
+  const study::Session& session = testing::embedded_session();
+  const auto models = graph::list_models(session.catalog());
   ASSERT_TRUE(models);
   RandomRequests requests(*models);
   int predicted = 0;
   for (int i = 0; predicted < 60 && i < 1000; ++i) {
     const Request request = requests.next();
-    const auto report = study::predict(request, catalog);
+    const auto report = session.predict(request);
     if (!report) continue;  // refused
     ++predicted;
     const std::string text = report::to_json(*report);
     const auto recorded = study::parse_report(text, "report.json");
     ASSERT_TRUE(recorded) << to_string(recorded.error());
-    const auto again = study::replay(*recorded, catalog);
+    const auto again = study::replay(*recorded, session);
     ASSERT_TRUE(again) << to_string(again.error()) << text.substr(0, 600);
     EXPECT_TRUE(again->reproduced()) << again->differences.front().pointer << text.substr(0, 600);
     EXPECT_TRUE(again->changes.empty()) << again->changes.front();

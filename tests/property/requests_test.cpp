@@ -21,11 +21,12 @@
 #include "core/csv.h"
 #include "core/text.h"
 #include "cost/predictor.h"
+#include "embedded_session.h"
 #include "graph/import_model.h"
 #include "hardware/load.h"
 #include "hardware/system.h"
 #include "report/views.h"
-#include "study/predict.h"
+#include "rooftile/report.h"
 
 namespace rooftile {
 namespace {
@@ -90,14 +91,8 @@ class RandomRequests {
   std::map<std::string, std::string> system_of_;
 };
 
-/// Predictors are made once.
 Result<Report> answer(const Request& request) {
-  static std::map<std::string, std::unique_ptr<cost::Predictor>> predictors;
-  auto& predictor = predictors[request.predictor];
-  if (!predictor) {
-    ROOFTILE_TRY(predictor, cost::make_predictor(request.predictor, catalog()));
-  }
-  return study::predict_with(request, catalog(), *predictor);
+  return testing::embedded_session().predict(request);
 }
 
 std::string words(const Request& r) {

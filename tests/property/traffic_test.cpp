@@ -7,8 +7,9 @@
 #include <cmath>
 
 #include "cost/time_machine.h"
+#include "embedded_session.h"
 #include "hardware/load.h"
-#include "study/traffic.h"
+#include "rooftile/traffic.h"
 
 namespace rooftile::study {
 namespace {
@@ -26,7 +27,7 @@ TEST_P(EveryCnn, HasTrafficAndLimiterOnEveryGpu) {
     request.step.batch = 2;
     request.step.phase = "train";
     request.traffic_model = "closed";
-    const auto report = traffic(request, catalog, {});
+    const auto report = testing::embedded_session().traffic(request);
     if (!cost::check_time_fields(gpu)) {
       ASSERT_FALSE(report) << gpu.id;
       EXPECT_EQ(report.error().code, ErrorCode::Unsupported) << gpu.id;
@@ -36,7 +37,7 @@ TEST_P(EveryCnn, HasTrafficAndLimiterOnEveryGpu) {
     ASSERT_TRUE(report) << gpu.id << ": " << to_string(report.error());
     ++with_fields;
     EXPECT_FALSE(report->layers.empty());
-    for (const report::LayerTraffic& layer : report->layers) {
+    for (const LayerTraffic& layer : report->layers) {
       EXPECT_GE(layer.read.l1, layer.read.l2 * (1 - 1e-12)) << gpu.id << " " << layer.name;
       EXPECT_GE(layer.read.l2, layer.read.dram * (1 - 1e-12)) << gpu.id << " " << layer.name;
       EXPECT_GT(layer.latency_ms, 0) << gpu.id << " " << layer.name;

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "embedded_session.h"
 #include "graph/import_model.h"
 #include "report/kernel_view.h"
 #include "report/scale_view.h"
@@ -24,9 +25,6 @@
 #include "rooftile/rooftile.h"
 #include "study/kernel.h"
 #include "study/options.h"
-#include "study/predict.h"
-#include "study/scale.h"
-#include "study/traffic.h"
 
 namespace rooftile {
 namespace {
@@ -36,11 +34,6 @@ using nlohmann::json;
 constexpr std::array kGpus{"v100-sxm2-16gb", "a100-sxm4-80gb", "h100-sxm", "b200", "l4", "mi300x"};
 constexpr std::array kPhases{"infer", "train", "prefill", "decode"};
 constexpr double kTolerance = 1e-3;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::embedded();
-  return kCatalog;
-}
 
 /// Total, host and fractions of the total per limiter.
 struct Account {
@@ -96,30 +89,31 @@ Request request_of(const std::string& model, const std::string& gpu, const std::
 }
 
 /// False where the model has no such phase.
-Result<bool> compare_commands(const Request& request, const cost::Predictor& predictor) {
+Result<bool> compare_commands(const Request& request) {
+  const study::Session& session = testing::embedded_session();
   const auto options = study::parse_step_options(request);
   if (!options) return tl::unexpected(options.error());
   const bool any_model = request.phase == "infer" || request.phase == "train";
-  if (const auto graph = study::import_step(request, *options, catalog()); !graph) {
+  if (const auto graph = study::import_step(request, *options, session); !graph) {
     if (!any_model) return false;  // nothing to decode
     return tl::unexpected(graph.error());
   }
   const std::string what = request.model + " " + request.phase + " on " + request.gpu;
-  ROOFTILE_TRY(const Report report, study::predict_with(request, catalog(), predictor));
+  ROOFTILE_TRY(const Report report, session.predict(request));
   const json predict = json::parse(report::to_json(report));
   const Account forecast = account_of_predict(predict);
   expect_equal(forecast, account_of_rows(predict["operators"], false, forecast.host),
                what + ", operators of predict");
 
-  study::ScaleRequest scale_request;
+  ScaleRequest scale_request;
   scale_request.step = request;
-  ROOFTILE_TRY(const auto scaled, study::scale(scale_request, catalog(), {}));
+  ROOFTILE_TRY(const auto scaled, session.scale(scale_request));
   expect_equal(forecast, account_of_scale(json::parse(report::scale_to_json(scaled))),
                what + ", base of scale");
 
-  study::TrafficRequest traffic_request;
+  TrafficRequest traffic_request;
   traffic_request.step = request;
-  ROOFTILE_TRY(const auto moved, study::traffic(traffic_request, catalog(), {}));
+  ROOFTILE_TRY(const auto moved, session.traffic(traffic_request));
   const json traffic = json::parse(report::traffic_to_json(moved));
   const Account sum = account_of_rows(traffic["layers"], true, traffic["host_ms"]);
   expect_equal(forecast, sum, what + ", layers of traffic");
@@ -128,9 +122,7 @@ Result<bool> compare_commands(const Request& request, const cost::Predictor& pre
 }
 
 TEST(Agreement, OfPredictScaleAndTraffic) {
-  const auto predictor = cost::make_predictor("", catalog());
-  ASSERT_TRUE(predictor) << to_string(predictor.error());
-  const auto models = graph::list_models(catalog());
+  const auto models = graph::list_models(testing::embedded_session().catalog());
   ASSERT_TRUE(models) << to_string(models.error());
   const char* wanted = std::getenv("ROOFTILE_AGREEMENT");
   const bool all = wanted != nullptr && std::string_view(wanted) == "all";
@@ -141,7 +133,7 @@ TEST(Agreement, OfPredictScaleAndTraffic) {
       ++turn;
       for (std::size_t i = 0; i < (all ? kGpus.size() : 1); ++i) {
         const std::string gpu = kGpus[(turn + i) % kGpus.size()];
-        const auto done = compare_commands(request_of(model.name, gpu, phase), **predictor);
+        const auto done = compare_commands(request_of(model.name, gpu, phase));
         ASSERT_TRUE(done) << model.name << " " << phase << " on " << gpu << "\n"
                           << to_string(done.error());
         if (!*done) continue;
@@ -168,27 +160,26 @@ std::map<std::string, double> rows_of(const json& report, const std::string& nam
 // `kernel` is asked about each operator of a step; those that the framework runs as the textbook
 // does (all but copies and fused ones) take what they take in the step.
 TEST(Agreement, OfKernelAndPredict) {
-  const auto predictor = cost::make_predictor("", catalog());
-  ASSERT_TRUE(predictor) << to_string(predictor.error());
   const std::set<std::string> launched_otherwise{"embedding", "contiguous", "where", "dropout"};
   for (const char* model : {"gpt2", "resnet18", "llama3.2-1b"}) {
     for (const char* gpu : kGpus) {
       Request request = request_of(model, gpu, "infer");
       if (std::string_view(model) != "resnet18") request.sequence = 512;
-      const auto report = study::predict_with(request, catalog(), **predictor);
+      const auto report = testing::embedded_session().predict(request);
       ASSERT_TRUE(report) << to_string(report.error());
       const json predict = json::parse(report::to_json(*report));
       const auto options = study::parse_step_options(request);
       ASSERT_TRUE(options) << to_string(options.error());
-      const auto graph = study::import_step(request, *options, catalog());
+      const auto graph = study::import_step(request, *options, testing::embedded_session());
       ASSERT_TRUE(graph) << to_string(graph.error());
       int compared = 0;
       for (const graph::Block& block : graph->blocks) {
         for (const graph::Node& node : block.nodes) {
           const auto rows = rows_of(predict, block.name + "/" + node.name);
-          study::KernelRequest kernel_request;
+          KernelRequest kernel_request;
           kernel_request.gpu = gpu;
-          const auto kernels = study::kernel(node.op, kernel_request, catalog());
+          const auto kernels =
+              study::kernels_of(node.op, kernel_request, testing::embedded_session());
           ASSERT_TRUE(kernels) << node.name << ": " << to_string(kernels.error());
           const json alone = json::parse(report::kernels_to_json(*kernels));
           for (const json& row : alone["kernels"]) {
@@ -212,22 +203,21 @@ TEST(Agreement, OfKernelAndPredict) {
 TEST(Agreement, OfCompareAndTheLibrary) {
   const Request request = request_of("gpt2", "h100-sxm", "train");
   const std::array<std::string, 2> gpus{"h100-sxm", "mi300x"};
-  const auto reports = study::compare(request, gpus, catalog());
+  const auto reports = testing::embedded_session().compare(request, gpus);
   ASSERT_TRUE(reports) << to_string(reports.error());
   const json compared = json::parse(report::compare_to_json(*reports));
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     Request one = request;
     one.gpu = gpus[i];
-    const auto direct = study::predict(one, catalog());
+    const auto direct = testing::embedded_session().predict(one);
     ASSERT_TRUE(direct) << to_string(direct.error());
     const json predicted = json::parse(report::to_json(*direct));
     for (const char* key : {"latency", "parts", "limiters"}) {
       EXPECT_EQ(compared["gpus"][i][key], predicted[key]) << gpus[i];
     }
-    const auto library = rooftile::predict(one);
-    ASSERT_TRUE(std::holds_alternative<Report>(library));
-    EXPECT_EQ(json::parse(report::to_json(std::get<Report>(library)))["operators"],
-              predicted["operators"]);
+    const auto library = Session().predict(one);
+    ASSERT_TRUE(library);
+    EXPECT_EQ(json::parse(report::to_json(*library))["operators"], predicted["operators"]);
   }
 }
 

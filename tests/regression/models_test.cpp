@@ -2,9 +2,10 @@
 //
 // What importers make of configuration files: parameters and work of a model, with the file's own
 // numbers and with the defaults of its family where it states none.
+#include "embedded_session.h"
 #include "regression/table.h"
 #include "regression/words.h"
-#include "study/predict.h"
+#include "rooftile/report.h"
 #include "temporary_folder.h"
 
 namespace rooftile {
@@ -33,7 +34,7 @@ Result<std::vector<std::string>> values_of(const std::string& config,
   ROOFTILE_TRY(Request request, testing::request_of("MODEL --gpu h100-sxm " + arguments));
   request.model = folder.write("config.json", config_of(config));
   request.predictor = "bound";
-  ROOFTILE_TRY(const Report report, study::predict(request, Catalog::embedded()));
+  ROOFTILE_TRY(const Report report, testing::embedded_session().predict(request));
   std::int64_t launches = 0;
   double bytes = 0;
   for (const OperatorReport& op : report.operators) {

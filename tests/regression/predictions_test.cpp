@@ -9,10 +9,12 @@
 #include <map>
 #include <set>
 
+#include "embedded_session.h"
 #include "hardware/load.h"
 #include "regression/table.h"
 #include "regression/words.h"
-#include "study/predict.h"
+#include "rooftile/kernel.h"
+#include "rooftile/report.h"
 
 namespace rooftile {
 namespace {
@@ -45,8 +47,8 @@ Result<std::vector<std::string>> step_values(const std::string& arguments,
                                              const cost::Predictor& predictor) {
   ROOFTILE_TRY(const Request request, testing::request_of(arguments));
   ROOFTILE_TRY(const Report report, request.predictor.empty()
-                                        ? study::predict_with(request, catalog(), predictor)
-                                        : study::predict(request, catalog()));
+                                        ? testing::embedded_session().predict(request, predictor)
+                                        : testing::embedded_session().predict(request));
   std::int64_t launches = 0, extrapolated = 0;
   TrafficBytes bytes;
   for (const OperatorReport& op : report.operators) {
@@ -73,11 +75,11 @@ Result<std::vector<std::string>> step_values(const std::string& arguments,
 
 /// Several kernels of one operator: numbers are added, words joined.
 Result<std::vector<std::string>> kernel_values(const std::string& arguments) {
-  ROOFTILE_TRY(const testing::KernelCase given, testing::kernel_of(arguments));
-  ROOFTILE_TRY(const auto kernels, study::kernel(given.op, given.request, catalog()));
+  ROOFTILE_TRY(const KernelRequest given, testing::kernel_of(arguments));
+  ROOFTILE_TRY(const auto kernels, testing::embedded_session().kernel(given));
   std::array<double, 10> sums{};
   std::array<std::string, 5> words;
-  for (const report::KernelReport& kernel : kernels.kernels) {
+  for (const KernelReport& kernel : kernels.kernels) {
     const OperatorReport& row = kernel.row;
     const std::array<double, 10> numbers{kernel.isolated.latency_ms,
                                          kernel.isolated.low_ms,

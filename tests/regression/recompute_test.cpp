@@ -10,13 +10,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "embedded_session.h"
 #include "regression/words.h"
 #include "report/kernel_view.h"
 #include "report/traffic_view.h"
 #include "report/views.h"
-#include "study/kernel.h"
-#include "study/predict.h"
-#include "study/traffic.h"
 
 namespace rooftile {
 namespace {
@@ -24,11 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double kRounding = 1e-9;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::embedded();
-  return kCatalog;
-}
 
 struct Amounts {
   double flops = 0, l1 = 0, l2 = 0, dram = 0;
@@ -114,7 +107,7 @@ TEST(Recompute, StepsOfPredict) {
     SCOPED_TRACE(arguments);
     const auto request = testing::request_of(arguments);
     ASSERT_TRUE(request) << to_string(request.error());
-    const auto answer = study::predict(*request, catalog());
+    const auto answer = testing::embedded_session().predict(*request);
     ASSERT_TRUE(answer) << to_string(answer.error());
     const json report = json::parse(report::to_json(*answer));
     double total = sum_of_operators(report);
@@ -129,11 +122,11 @@ TEST(Recompute, StepsOfPredict) {
 TEST(Recompute, StepsOfTraffic) {
   for (const std::string arguments : kSteps) {
     SCOPED_TRACE(arguments);
-    study::TrafficRequest request;
+    TrafficRequest request;
     const auto step = testing::request_of(arguments);
     ASSERT_TRUE(step) << to_string(step.error());
     request.step = *step;
-    const auto answer = study::traffic(request, catalog(), {});
+    const auto answer = testing::embedded_session().traffic(request);
     ASSERT_TRUE(answer) << to_string(answer.error());
     const json report = json::parse(report::traffic_to_json(*answer));
     double total = report["host_ms"];
@@ -153,10 +146,10 @@ TEST(Recompute, StepsOfTraffic) {
 
 // Counted bytes give their own time by the same rule.
 TEST(Recompute, TimesOfCountedBytes) {
-  study::TrafficRequest request;
+  TrafficRequest request;
   request.step = *testing::request_of("resnet18 --gpu v100-sxm2-16gb --batch 8");
   request.traffic_model = "exact";
-  const auto answer = study::traffic(request, catalog(), {});
+  const auto answer = testing::embedded_session().traffic(request);
   ASSERT_TRUE(answer) << to_string(answer.error());
   const json report = json::parse(report::traffic_to_json(*answer));
   int counted = 0;
@@ -185,7 +178,7 @@ TEST(Recompute, Kernels) {
         "softmax --rows 65536 --columns 1024 --gpu mi300x"}) {
     const auto given = testing::kernel_of(arguments);
     ASSERT_TRUE(given) << to_string(given.error());
-    const auto answer = study::kernel(given->op, given->request, catalog());
+    const auto answer = testing::embedded_session().kernel(*given);
     ASSERT_TRUE(answer) << to_string(answer.error());
     const json report = json::parse(report::kernels_to_json(*answer));
     for (const json& row : report["kernels"]) {

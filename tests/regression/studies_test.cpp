@@ -2,10 +2,11 @@
 //
 // What `traffic` and `scale` say, against committed tables: bytes of every model of traffic, every
 // algorithm of a layer, and what each resource of a machine is worth.
+#include "embedded_session.h"
 #include "regression/table.h"
 #include "regression/words.h"
-#include "study/scale.h"
-#include "study/traffic.h"
+#include "rooftile/scale.h"
+#include "rooftile/traffic.h"
 
 namespace rooftile {
 namespace {
@@ -21,7 +22,7 @@ const Catalog& catalog() {
 Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   testing::Words words(arguments);
   const testing::LayerCase layer_case = testing::layer_of(words);
-  study::TrafficRequest request;
+  TrafficRequest request;
   request.step = layer_case.step;
   request.conv = layer_case.conv;
   words.take("--traffic-model", request.traffic_model);
@@ -30,10 +31,10 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   words.take("--tile", request.tile);
   words.take("--simulate", request.simulate);
   ROOFTILE_CHECK(words.check());
-  ROOFTILE_TRY(const auto report, study::traffic(request, catalog(), {}));
+  ROOFTILE_TRY(const auto report, testing::embedded_session().traffic(request));
   std::array<double, 16> sums{};
   std::string limiters, tiles, algorithms;
-  for (const report::LayerTraffic& layer : report.layers) {
+  for (const LayerTraffic& layer : report.layers) {
     std::array<double, 16> numbers{
         layer.read.l1,        layer.read.l2,
         layer.read.dram,      layer.dram_written,
@@ -45,7 +46,7 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
       numbers[10] = layer.simulated->l2;
       numbers[11] = layer.simulated->dram;
     }
-    for (const report::AlgorithmTraffic& algorithm : layer.algorithms) {
+    for (const AlgorithmTraffic& algorithm : layer.algorithms) {
       numbers[12] += algorithm.latency_ms;
       numbers[13] += algorithm.flops;
       numbers[14] += algorithm.read.l1 + algorithm.read.l2;
@@ -57,7 +58,7 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
     if (!request.conv) continue;
     limiters = layer.limiter;
     tiles = layer.tile;
-    for (const report::AlgorithmTraffic& algorithm : layer.algorithms) {
+    for (const AlgorithmTraffic& algorithm : layer.algorithms) {
       algorithms += fmt::format("{}{} {} {}", algorithms.empty() ? "" : " + ", algorithm.name,
                                 algorithm.tile, algorithm.limiter);
     }
@@ -73,7 +74,7 @@ Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
 Result<std::vector<std::string>> scale_values(const std::string& arguments) {
   testing::Words words(arguments);
   const testing::LayerCase layer_case = testing::layer_of(words);
-  study::ScaleRequest request;
+  ScaleRequest request;
   request.step = layer_case.step;
   request.conv = layer_case.conv;
   std::string set;
@@ -83,9 +84,9 @@ Result<std::vector<std::string>> scale_values(const std::string& arguments) {
   }
   words.take("--optimize", request.optimize);
   ROOFTILE_CHECK(words.check());
-  ROOFTILE_TRY(const auto report, study::scale(request, catalog(), {}));
-  const report::ScaleStep& step = report.steps.front();
-  const report::ScaleVariant* variant = &step.base;
+  ROOFTILE_TRY(const auto report, testing::embedded_session().scale(request));
+  const ScaleStep& step = report.steps.front();
+  const ScaleVariant* variant = &step.base;
   if (!step.variants.empty()) variant = &step.variants.front();
   if (!step.balanced.empty() && step.balanced.front().second) {
     variant = &*step.balanced.front().second;
@@ -93,7 +94,7 @@ Result<std::vector<std::string>> scale_values(const std::string& arguments) {
   std::vector<std::string> values{number_text(step.base.time_ms), step.base.limiter,
                                   number_text(variant->time_ms), number_text(variant->cost),
                                   variant->limiter};
-  for (const report::BalanceRow& row : step.balance) {
+  for (const BalanceRow& row : step.balance) {
     values.push_back(number_text(row.speedup_at_2x));
     values.push_back(number_text(row.factor));
   }

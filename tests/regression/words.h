@@ -12,8 +12,8 @@
 
 #include "core/text.h"
 #include "ops/any_op.h"
+#include "rooftile/kernel.h"
 #include "rooftile/request.h"
-#include "study/kernel.h"
 
 namespace rooftile::testing {
 
@@ -149,12 +149,7 @@ inline LayerCase layer_of(Words& words) {
   return result;
 }
 
-struct KernelCase {
-  ops::AnyOp op;
-  study::KernelRequest request;
-};
-
-inline Result<ops::AnyOp> operator_of(Words& words) {
+inline Result<decltype(KernelRequest::op)> operator_of(Words& words) {
   const std::string& kind = words.head();
   if (kind == "gemm") {
     ops::GemmShape s;
@@ -162,10 +157,9 @@ inline Result<ops::AnyOp> operator_of(Words& words) {
     words.take("--n", s.n);
     words.take("--k", s.k);
     words.take("--batch", s.batch);
-    if (s.batch == 1) return ops::Linear{.rows = s.m, .in = s.k, .out = s.n, .bias = false};
-    return ops::BatchedMatmul{.batch = s.batch, .m = s.m, .n = s.n, .k = s.k};
+    return s;
   }
-  if (kind == "conv") return ops::Conv2d{.conv = conv_of(words)};
+  if (kind == "conv") return conv_of(words);
   if (kind == "attention") {
     ops::AttentionShape s;
     words.take("--batch", s.batch);
@@ -178,30 +172,23 @@ inline Result<ops::AnyOp> operator_of(Words& words) {
     words.take("--head-dim", s.head_dim);
     words.take("--window", s.window);
     words.take("--causal", s.causal);
-    return ops::FusedAttention{.shape = s};
+    return s;
   }
-  std::int64_t rows = 1, columns = 1;
-  words.take("--rows", rows);
-  words.take("--columns", columns);
-  if (kind == "softmax") return ops::Softmax{.shape = {rows, columns}};
-  if (kind == "layernorm") return ops::LayerNorm{.shape = {rows, columns}};
-  if (kind == "rmsnorm") return ops::RmsNorm{.shape = {rows, columns}};
-  if (kind != "elementwise") return bad_input({}, "no kind of kernel: " + kind);
-  std::string name = "add";
-  words.take("--function", name);
-  ROOFTILE_TRY(const ops::Function function, ops::parse_function(name));
-  return ops::Elementwise{
-      .function = function, .operands = ops::default_operands(function), .shape = {rows, columns}};
+  VectorOperator op{.kind = kind};
+  words.take("--rows", op.shape.rows);
+  words.take("--columns", op.shape.columns);
+  if (kind == "elementwise") words.take("--function", op.function);
+  return op;
 }
 
 /// Arguments of `rooftile kernel`.
-inline Result<KernelCase> kernel_of(std::string_view text) {
+inline Result<KernelRequest> kernel_of(std::string_view text) {
   Words words(text);
-  KernelCase result;
-  words.take("--gpu", result.request.gpu);
-  words.take("--dtype", result.request.dtype);
-  words.take("--pass", result.request.pass);
-  words.take("--predictor", result.request.predictor);
+  KernelRequest result;
+  words.take("--gpu", result.gpu);
+  words.take("--dtype", result.dtype);
+  words.take("--pass", result.pass);
+  words.take("--predictor", result.predictor);
   ROOFTILE_TRY(result.op, operator_of(words));
   ROOFTILE_CHECK(words.check());
   return result;

@@ -11,6 +11,7 @@
 #include "aggregate/communication.h"
 #include "calibration/evaluate.h"
 #include "default_constants.h"
+#include "embedded_session.h"
 #include "hardware/load.h"
 #include "regression/table.h"
 #include "shared_data.h"
@@ -69,7 +70,7 @@ TEST(Gates, WholeSteps) {
   const auto predictor = default_predictor();
   const auto evaluation = study::evaluate_labels(
       (testing::shared_data() / file).string(),
-      (testing::shared_data() / "neusight/models").string(), catalog(),
+      (testing::shared_data() / "neusight/models").string(), testing::embedded_session(),
       [&](const hardware::GpuSpec&) { return study::LabelPredictors{.main = predictor.get()}; });
   ASSERT_TRUE(evaluation) << to_string(evaluation.error());
   Levels levels;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "default_constants.h"
+#include "embedded_session.h"
 #include "source_folder.h"
 #include "temporary_folder.h"
 
@@ -37,7 +38,7 @@ class ThreeTimesTheBound : public cost::Predictor {
 report::LabelEvaluation evaluated() {
   const ThreeTimesTheBound predictor;
   const auto result =
-      evaluate_labels(kFolder + "labels.csv", kFolder + "models", Catalog::embedded(),
+      evaluate_labels(kFolder + "labels.csv", kFolder + "models", testing::embedded_session(),
                       [&](const hardware::GpuSpec&) {
                         return LabelPredictors{.main = &predictor, .trivial = &predictor};
                       });
@@ -116,7 +117,7 @@ class LabelFiles : public ::testing::Test {
     return evaluate_labels(
         folder.write("labels.csv",
                      "device,model_name,mode,seqlen,batch,option,measured_ms\n" + rows),
-        kFolder + "models", Catalog::embedded(),
+        kFolder + "models", testing::embedded_session(),
         [&](const hardware::GpuSpec&) { return LabelPredictors{.main = &predictor}; });
   }
   /// The error of input that the rows must give.

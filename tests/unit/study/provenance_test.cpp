@@ -12,12 +12,13 @@
 
 #include "core/file.h"
 #include "core/sha256.h"
+#include "embedded_session.h"
 #include "report/views.h"
-#include "study/kernel.h"
-#include "study/predict.h"
+#include "rooftile/kernel.h"
+#include "rooftile/report.h"
+#include "rooftile/scale.h"
+#include "rooftile/traffic.h"
 #include "study/replay.h"
-#include "study/scale.h"
-#include "study/traffic.h"
 #include "temporary_folder.h"
 
 namespace rooftile::study {
@@ -75,7 +76,7 @@ class Provenance : public ::testing::Test {
     return request;
   }
   [[nodiscard]] Report predicted(const Request& request) const {
-    auto report = predict(request, catalog_);
+    auto report = Session(catalog_).predict(request);
     EXPECT_TRUE(report) << to_string(report.error());
     return report ? *report : Report{};
   }
@@ -144,13 +145,15 @@ TEST_F(Provenance, AnOverlayIsNamedInEveryReport) {
   EXPECT_THAT(report.request.catalog, ElementsAre(path("over")));
   KernelRequest one;
   one.gpu = "l4";
-  const auto kernel_report = kernel(ops::Linear{.rows = 64, .in = 64, .out = 64}, one, catalog_);
+  one.op = GemmShape{.m = 64, .n = 64, .k = 64};
+  const Session session(catalog_);
+  const auto kernel_report = session.kernel(one);
   ASSERT_TRUE(kernel_report);
   EXPECT_THAT(kernel_report->warnings, Contains(gpu_note));
   TrafficRequest layers;
   layers.step = step_of("alexnet", "l4");
   layers.traffic_model = "closed";
-  const auto traffic_report = traffic(layers, catalog_, {});
+  const auto traffic_report = session.traffic(layers);
   ASSERT_TRUE(traffic_report) << to_string(traffic_report.error());
   EXPECT_THAT(traffic_report->warnings, Contains(gpu_note));
   EXPECT_THAT(
@@ -159,7 +162,7 @@ TEST_F(Provenance, AnOverlayIsNamedInEveryReport) {
   ScaleRequest variant;
   variant.step = step_of("alexnet", "l4");
   variant.set = {"dram_bw=2"};
-  const auto scale_report = scale(variant, catalog_, {});
+  const auto scale_report = session.scale(variant);
   ASSERT_TRUE(scale_report) << to_string(scale_report.error());
   EXPECT_THAT(scale_report->warnings, Contains(gpu_note));
   EXPECT_THAT(
@@ -174,7 +177,7 @@ class Replay : public Provenance {
     return parse_report(report::to_json(predicted(request)), "report.json").value();
   }
   [[nodiscard]] report::ReplayReport replayed(const RecordedReport& recorded) const {
-    auto result = replay(recorded, replay_catalog(recorded, {}).value());
+    auto result = replay(recorded, Session(replay_catalog(recorded, {}).value()));
     EXPECT_TRUE(result) << to_string(result.error());
     return result ? *result : report::ReplayReport{};
   }
@@ -237,7 +240,7 @@ TEST_F(Replay, OverlaysOfTheReportAreReadAgain) {
   const RecordedReport before = recorded(step_of("gpt2", "l4"));
   EXPECT_TRUE(replayed(before).reproduced());
   // Another overlay, or none: the built-in file, with another number.
-  const auto plain = replay(before, Catalog::embedded());
+  const auto plain = replay(before, testing::embedded_session());
   ASSERT_TRUE(plain);
   EXPECT_FALSE(plain->reproduced());
   EXPECT_THAT(plain->changes, Contains(HasSubstr("(embedded) now")));
@@ -252,7 +255,7 @@ TEST_F(Replay, OverlaysOfTheReportAreReadAgain) {
 TEST_F(Replay, AMissingFileIsAnErrorWithAHint) {
   const RecordedReport before = recorded(request());
   fs::remove(path("gpu.json"));
-  const auto result = replay(before, Catalog::embedded());
+  const auto result = replay(before, testing::embedded_session());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::BadInput);
   EXPECT_EQ(result.error().where, path("gpu.json"));
@@ -283,7 +286,8 @@ TEST_F(Replay, WhatIsNotAReportIsRefused) {
   EXPECT_THAT(failure(json.dump()), HasSubstr("schema 2 is not known"));
   json["schema"] = 1;
   json["request"]["phase"] = "trian";
-  const auto asked = replay(parse_report(json.dump(), "r.json").value(), Catalog::embedded());
+  const auto asked =
+      replay(parse_report(json.dump(), "r.json").value(), testing::embedded_session());
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().code, ErrorCode::BadInput);  // the file's fault, not the command line's
   EXPECT_EQ(asked.error().where, "r.json:/request");

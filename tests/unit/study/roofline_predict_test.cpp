@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "embedded_session.h"
 #include "study/model_match.h"
 
 namespace rooftile::study {
@@ -65,7 +66,8 @@ TEST(PredictKernels, ByNameAndAWarningForTheRest) {
   ASSERT_TRUE(machine);
   roofline::Chart chart = chart_of({gemm("ampere_fp16_s16816gemm_fp16_128x64_ldg8_nn", kFlops),
                                     gemm("elementwise_kernel", 1e6)});
-  ASSERT_TRUE(predict_kernels({.machine = *machine, .step = {}}, catalog, chart));
+  ASSERT_TRUE(
+      predict_kernels({.machine = *machine, .step = {}}, testing::embedded_session(), chart));
   ASSERT_TRUE(chart.points[0].predicted);
   const roofline::Prediction& predicted = *chart.points[0].predicted;
   EXPECT_EQ(predicted.match, "tile and grid");
@@ -104,7 +106,8 @@ TEST(PredictKernels, AKernelOfSeveralShapesIsTheSumOfItsLaunches) {
   profile::KernelRecord unclear = two;
   unclear.groups[1].flops = Flops::from_base(2.0 * 1024 * 1024 * 515);  // no multiple of 8
   roofline::Chart chart = chart_of({two, one, unclear});
-  ASSERT_TRUE(predict_kernels({.machine = *machine, .step = {}}, catalog, chart));
+  ASSERT_TRUE(
+      predict_kernels({.machine = *machine, .step = {}}, testing::embedded_session(), chart));
   ASSERT_TRUE(chart.points[0].predicted);
   EXPECT_EQ(chart.points[0].predicted->shape, "2 shapes");
   EXPECT_DOUBLE_EQ(chart.points[0].predicted->flops.base(), 2.0 * 1024 * 1024 * 1536);
@@ -136,7 +139,8 @@ TEST(PredictKernels, ByModelOnlyWhenOneShapeFits) {
   profile::KernelRecord other = gemm("relu", 0);
   add_group(other, {1, 1, 1}, {4}, 2.0 * 128 * 768 * 2304);
   roofline::Chart chart = chart_of({attention, mlp, other});
-  ASSERT_TRUE(predict_kernels({.machine = *machine, .step = gpt2_step()}, catalog, chart));
+  ASSERT_TRUE(predict_kernels({.machine = *machine, .step = gpt2_step()},
+                              testing::embedded_session(), chart));
   ASSERT_TRUE(chart.points[0].predicted);
   EXPECT_NE(chart.points[0].predicted->match.find("c_attn"), std::string::npos);
   EXPECT_NE(chart.points[0].predicted->match.find("by grid and FLOPs"), std::string::npos);
@@ -163,7 +167,8 @@ TEST(PredictKernels, ByModelInOrderWhenAllLaunchesAreThere) {
   add_group(conv, {1, 1, 1}, ordinals, 0);
   conv.groups[0].flops.reset();
   roofline::Chart chart = chart_of({conv});
-  ASSERT_TRUE(predict_kernels({.machine = *machine, .step = step}, catalog, chart));
+  ASSERT_TRUE(
+      predict_kernels({.machine = *machine, .step = step}, testing::embedded_session(), chart));
   ASSERT_TRUE(chart.points[0].predicted);
   EXPECT_NE(chart.points[0].predicted->match.find(", by order"), std::string::npos);
   // ResNet-18 does 1.8 GMAC per image, all but 0.5 MMAC (the last layer) in convolutions.
@@ -173,7 +178,8 @@ TEST(PredictKernels, ByModelInOrderWhenAllLaunchesAreThere) {
   conv.groups[0].name = conv.name;
   conv.groups[0].grid = {{100, 1, 1}};
   chart = chart_of({conv});
-  ASSERT_TRUE(predict_kernels({.machine = *machine, .step = step}, catalog, chart));
+  ASSERT_TRUE(
+      predict_kernels({.machine = *machine, .step = step}, testing::embedded_session(), chart));
   EXPECT_FALSE(chart.points[0].predicted);
 }
 
@@ -191,7 +197,7 @@ TEST(ProductKind, FromTheNamesOfLibraries) {
 
 TEST(PredictKernels, WithoutAGpuThereIsAWarning) {
   roofline::Chart chart = chart_of({gemm("volta_sgemm_128x64_nn", kFlops)});
-  ASSERT_TRUE(predict_kernels({.machine = {}, .step = {}}, Catalog::embedded(), chart));
+  ASSERT_TRUE(predict_kernels({.machine = {}, .step = {}}, testing::embedded_session(), chart));
   ASSERT_EQ(chart.warnings.size(), 1U);
   EXPECT_EQ(chart.warnings[0].name, "predict-no-gpu");
 }

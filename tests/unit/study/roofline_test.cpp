@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/roofline.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "embedded_session.h"
 #include "report/roofline_view.h"
+#include "roofline/chart.h"
+#include "rooftile/roofline.h"
 #include "shared_data.h"
 #include "temporary_folder.h"
 
@@ -51,7 +52,7 @@ TEST_F(Roofline, OneMetricPerFileJoinsAndRunsStayApart) {
       write("fw.bytes", table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}})),
       write("both.bytes",
             table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}, {"a", 9000}}))};
-  const auto chart = roofline(request_for(files), Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request_for(files));
   ASSERT_TRUE(chart) << to_string(chart.error());
   ASSERT_EQ(chart->phases.size(), 2U);
   EXPECT_EQ(chart->phases[0].label, "fw");
@@ -68,7 +69,7 @@ TEST_F(Roofline, SubtractionKeepsTheLastLaunches) {
       write("fw.csv", table("gpu__time_duration.sum", "ns", {{"a", 90}, {"b", 50}}));
   RooflineRequest request = request_for({both});
   request.subtract = {fw};
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   ASSERT_EQ(chart->points.size(), 2U);  // b is gone
   EXPECT_EQ(chart->points[0].record.name, "a");
@@ -82,11 +83,11 @@ TEST_F(Roofline, NerscModeJoinsInnerAndSaysSo) {
       write("r.time", table("gpu__time_duration.sum", "ns", {{"a", 100}, {"b", 50}, {"c", 9}})),
       write("r.bytes", table("dram__bytes.sum", "byte", {{"a", 1000}, {"b", 500}}))};
   RooflineRequest request = request_for(files);
-  const auto all = roofline(request, Catalog::embedded());
+  const auto all = testing::embedded_session().roofline(request);
   ASSERT_TRUE(all) << to_string(all.error());
   EXPECT_EQ(all->total.kernels, 3);
   request.nersc = true;
-  const auto inner = roofline(request, Catalog::embedded());
+  const auto inner = testing::embedded_session().roofline(request);
   ASSERT_TRUE(inner) << to_string(inner.error());
   EXPECT_EQ(inner->total.kernels, 2);
   EXPECT_TRUE(std::any_of(inner->warnings.begin(), inner->warnings.end(),
@@ -99,13 +100,13 @@ TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
   const std::string other = write("x.csv", table("gpu__time_duration.sum", "ns", {{"a", 400}}));
   RooflineRequest request = request_for({folder_.file("run1"), "second=" + other});
   request.compare = true;
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   EXPECT_EQ(chart->comparison->first, "run1");
   EXPECT_EQ(chart->comparison->second, "second");
   EXPECT_DOUBLE_EQ(to_us(chart->comparison->kernels.at(0).delta), 0.3);
   request.exports.pop_back();
-  const auto alone = roofline(request, Catalog::embedded());
+  const auto alone = testing::embedded_session().roofline(request);
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().message, "--compare needs two runs, the exports are 1");
 }
@@ -118,7 +119,7 @@ TEST_F(Roofline, FoldersOfOneNameStayApartAndKeepTheirNotes) {
   }
   RooflineRequest request = request_for({folder_.file("A/out"), folder_.file("B/out/")});
   request.compare = true;
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   EXPECT_EQ(chart->comparison->first, "A/out");
   EXPECT_EQ(chart->comparison->second, "B/out");
@@ -132,7 +133,7 @@ TEST_F(Roofline, RunsUnderTheRoofsOfAnotherGpuAreNamed) {
   RooflineRequest request = request_for({file});  // compute capability 7.0
   const auto other = [&](const std::string& gpu) {
     request.gpu = gpu;
-    const auto chart = roofline(request, Catalog::embedded()).value();
+    const auto chart = testing::embedded_session().roofline(request).value();
     return std::any_of(chart.warnings.begin(), chart.warnings.end(),
                        [](const auto& w) { return w.name == "other-gpu"; });
   };
@@ -160,7 +161,7 @@ TEST_F(Roofline, ProductsOfATraceWithShapesArePredicted) {
                 op(2, "aten::bmm", "[[4,64,32],[4,32,128]]") + kernel(1) + "," + kernel(2) + "]}");
   RooflineRequest request = request_for({file});
   request.predict = true;
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   const auto& predicted = chart->points.at(0).predicted;
   ASSERT_TRUE(predicted);
@@ -181,13 +182,13 @@ TEST_F(Roofline, CeilingsOfAProcessorAreItsRoofsAndNobodyElses) {
       "Runtime (RDTSC) [s],1.0,1.0,\nDP [MFLOP/s],10,30,\nMemory data volume [GBytes],4,0,\n");
   RooflineRequest request = request_for({likwid});
   request.machine = machine;
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   EXPECT_DOUBLE_EQ(chart->roofs.bandwidth(hardware::MemoryLevel::Dram)->base(), 50e9);
   EXPECT_EQ(chart->roofs.provenance(), "measured");
   EXPECT_EQ(chart->roofs.machine, "CPU X");
   request.gpu = "h100-sxm";
-  const auto refused = roofline(request, Catalog::embedded());
+  const auto refused = testing::embedded_session().roofline(request);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("those of a processor (CPU X)"), std::string::npos);
 }
@@ -205,7 +206,7 @@ TEST_F(Roofline, RoofsFromTheExportItself) {
             "\"\",\"\",\"\",\"byte\",\"byte/cycle\",\"cycle/nsecond\",\"us\",\"Ghz\",\"inst\","
             "\"inst/cycle\"\n"
             "\"0\",\"1\",\"k\",\"50000\",\"100\",\"1\",\"1\",\"1\",\"16000\",\"64\"\n");
-  const auto chart = roofline(request_for({file}), Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request_for({file}));
   ASSERT_TRUE(chart) << to_string(chart.error());
   EXPECT_EQ(chart->roofs.provenance(), "export");
   EXPECT_DOUBLE_EQ(chart->roofs.bandwidth(hardware::MemoryLevel::Dram)->base(), 100e9);
@@ -223,7 +224,7 @@ TEST_F(Roofline, ConvolutionsOfAProfiledModelHavePredictions) {
   request.step.model = "resnet18";
   request.step.phase = "train";
   request.step.dtype = "tf32";
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   std::int64_t forward = 0;
   for (const auto& point : chart->points) {
@@ -254,7 +255,7 @@ TEST_F(Roofline, DeepCamUnderItsRoofs) {
   ASSERT_EQ(request.exports.size(), 24U);
   request.gpu = "v100-sxm2-16gb";
   request.nersc = true;
-  const auto chart = roofline(request, Catalog::embedded());
+  const auto chart = testing::embedded_session().roofline(request);
   ASSERT_TRUE(chart) << to_string(chart.error());
   ASSERT_EQ(chart->phases.size(), 2U) << "24 files are two runs of 12 counters";
   EXPECT_EQ(chart->phases[0].total.launches, 797);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/scale.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "embedded_session.h"
+#include "rooftile/scale.h"
 
 namespace rooftile::study {
 namespace {
@@ -19,7 +20,7 @@ ScaleRequest layer_3x3() {
 }
 
 Error error_of(const ScaleRequest& request) {
-  const auto report = scale(request, Catalog::embedded(), {});
+  const auto report = testing::embedded_session().scale(request);
   return report ? Error{.where = {}, .message = "accepted", .hint = {}} : report.error();
 }
 
@@ -50,7 +51,7 @@ TEST(Scale, WeightZeroIsFreeAndNegativeRefused) {
   ScaleRequest request = layer_3x3();
   request.set = {"sms=2"};
   request.cost = {"sms=0"};
-  const auto report = scale(request, Catalog::embedded(), {});
+  const auto report = testing::embedded_session().scale(request);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->steps.front().variants.front().cost, 0);
   request.cost = {"sms=-0.5"};
@@ -93,11 +94,12 @@ TEST(Scale, ReportsProgressAndStops) {
     fractions.push_back(state.fraction);
     return true;
   };
-  ASSERT_TRUE(scale(request, Catalog::embedded(), listen));
+  ASSERT_TRUE(testing::embedded_session().scale(request, listen));
   ASSERT_GE(fractions.size(), 2U);
   EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
   EXPECT_EQ(fractions.back(), 1);
-  const auto stopped = scale(request, Catalog::embedded(), [](const auto&) { return false; });
+  const auto stopped =
+      testing::embedded_session().scale(request, [](const auto&) { return false; });
   ASSERT_FALSE(stopped);
   EXPECT_NE(stopped.error().message.find("stopped"), std::string::npos);
 }

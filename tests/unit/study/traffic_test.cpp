@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/traffic.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+
+#include "embedded_session.h"
+#include "rooftile/traffic.h"
 
 namespace rooftile::study {
 namespace {
@@ -18,7 +19,7 @@ TrafficRequest layer_3x3(const std::string& gpu) {
   return request;
 }
 
-bool has_note(const report::TrafficReport& report, std::string_view name) {
+bool has_note(const TrafficReport& report, std::string_view name) {
   return std::any_of(
       report.warnings.begin(), report.warnings.end(),
       [name](const std::string& note) { return note.starts_with(std::string(name) + ":"); });
@@ -30,27 +31,27 @@ TEST(Traffic, OrderIsRefusedWhereTheFormsIgnoreIt) {
     for (const char* order : {"row", "swizzled"}) {
       request.traffic_model = model;
       request.order = order;
-      const auto report = traffic(request, Catalog::embedded(), {});
+      const auto report = testing::embedded_session().traffic(request);
       ASSERT_FALSE(report) << model << " " << order;
       EXPECT_EQ(report.error().code, ErrorCode::Usage);
       EXPECT_NE(report.error().message.find(order), std::string::npos);
     }
   }
   request.traffic_model = "exact";
-  EXPECT_TRUE(traffic(request, Catalog::embedded(), {}));
+  EXPECT_TRUE(testing::embedded_session().traffic(request));
 }
 
 // 1024 threads of 128 registers are more than the 65536 of an SM.
 TEST(Traffic, TilesThatCannotLaunchAreRefused) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.tile = "256x256";
-  const auto report = traffic(request, Catalog::embedded(), {});
+  const auto report = testing::embedded_session().traffic(request);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::Usage);
   EXPECT_NE(report.error().message.find("131072 registers"), std::string::npos)
       << report.error().message;
   request.tile = "256x128";
-  EXPECT_TRUE(traffic(request, Catalog::embedded(), {}));
+  EXPECT_TRUE(testing::embedded_session().traffic(request));
 }
 
 // A time that follows from the bytes of its row demands no more than a level has, whichever model
@@ -91,9 +92,9 @@ TEST(Traffic, NoLevelDeliversMoreThanItHas) {
         request.step.dtype = "fp16";
         request.traffic_model = model;
         request.algorithm = "implicit_gemm";
-        const auto report = traffic(request, Catalog::embedded(), {});
+        const auto report = testing::embedded_session().traffic(request);
         ASSERT_TRUE(report) << to_string(report.error());
-        const report::LayerTraffic& layer = report->layers.front();
+        const LayerTraffic& layer = report->layers.front();
         EXPECT_EQ(layer.fidelity, model);
         const double seconds = layer.latency_exact_ms.value_or(layer.latency_ms) / 1e3;
         constexpr double kAll = 1.0001;
@@ -112,9 +113,9 @@ TEST(Traffic, RowsAreThoseOfTheForecast) {
   request.conv->pad_h = request.conv->pad_w = 1;
   request.conv->stride_h = request.conv->stride_w = 2;
   request.conv->pass = ops::ConvPass::DataGradient;
-  const auto report = traffic(request, Catalog::embedded(), {});
+  const auto report = testing::embedded_session().traffic(request);
   ASSERT_TRUE(report);
-  const report::LayerTraffic& layer = report->layers.front();
+  const LayerTraffic& layer = report->layers.front();
   EXPECT_EQ(layer.algorithm, layer.algorithms.front().name);
   EXPECT_EQ(layer.tile, layer.algorithms.front().tile);
   EXPECT_EQ(layer.limiter, layer.algorithms.front().limiter);
@@ -125,11 +126,11 @@ TEST(Traffic, RowsAreThoseOfTheForecast) {
 TEST(Traffic, PaperRefusesDilation) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.traffic_model = "paper";
-  const auto plain = traffic(request, Catalog::embedded(), {});
+  const auto plain = testing::embedded_session().traffic(request);
   ASSERT_TRUE(plain);
   EXPECT_FALSE(has_note(*plain, "paper-range"));
   request.conv->dilation_w = 2;
-  const auto report = traffic(request, Catalog::embedded(), {});
+  const auto report = testing::embedded_session().traffic(request);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
   EXPECT_NE(report.error().message.find("dilation"), std::string::npos);
@@ -141,13 +142,13 @@ TEST(Traffic, PaperSaysWhereItsFormsBreak) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.traffic_model = "paper";
   request.conv = ops::ConvShape{.n = 1, .c = 512, .h = 7, .w = 1, .k = 64, .r = 7, .s = 1};
-  const auto negative = traffic(request, Catalog::embedded(), {});
+  const auto negative = testing::embedded_session().traffic(request);
   ASSERT_TRUE(negative);
   EXPECT_LT(negative->layers.front().read.l2, 0);
   EXPECT_TRUE(has_note(*negative, "paper-range"));
   request.conv = ops::ConvShape{.n = 16, .c = 64, .h = 112, .w = 112, .k = 64};
   request.conv->stride_h = request.conv->stride_w = 16;
-  const auto unordered = traffic(request, Catalog::embedded(), {});
+  const auto unordered = testing::embedded_session().traffic(request);
   ASSERT_TRUE(unordered);
   EXPECT_GT(unordered->layers.front().read.dram, unordered->layers.front().read.l2);
   EXPECT_TRUE(has_note(*unordered, "paper-range"));
@@ -155,7 +156,7 @@ TEST(Traffic, PaperSaysWhereItsFormsBreak) {
 
 TEST(Traffic, NotesSayWhereDeltaDoesNotHold) {
   const auto notes = [](const TrafficRequest& request) {
-    return traffic(request, Catalog::embedded(), {}).value();
+    return testing::embedded_session().traffic(request).value();
   };
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   EXPECT_TRUE(notes(request).warnings.empty()) << "what the constants were fitted on";
@@ -174,23 +175,23 @@ TEST(Traffic, NotesSayWhereDeltaDoesNotHold) {
 TEST(Traffic, AlgorithmAndTileReplaceTheForecastsChoice) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.conv->groups = 64;
-  const auto direct = traffic(request, Catalog::embedded(), {}).value().layers.front();
+  const auto direct = testing::embedded_session().traffic(request).value().layers.front();
   EXPECT_EQ(direct.algorithm, "depthwise");
   EXPECT_GE(direct.read.dram, direct.compulsory_read);
   request.tile = "128x32";  // a tile asks for the GEMM
-  const auto tiled = traffic(request, Catalog::embedded(), {}).value();
+  const auto tiled = testing::embedded_session().traffic(request).value();
   EXPECT_EQ(tiled.layers.front().algorithm, "implicit_gemm");
   EXPECT_GT(tiled.layers.front().latency_ms, direct.latency_ms);
   EXPECT_TRUE(has_note(tiled, "tile"));
   request.tile = "auto";
   request.algorithm = "implicit_gemm";
-  const auto chosen = traffic(request, Catalog::embedded(), {}).value();
+  const auto chosen = testing::embedded_session().traffic(request).value();
   EXPECT_EQ(chosen.layers.front().algorithm, "implicit_gemm");
   EXPECT_TRUE(has_note(chosen, "algorithm"));
   request.algorithm = "winograd_fused";  // needs one group
-  EXPECT_EQ(traffic(request, Catalog::embedded(), {}).error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(testing::embedded_session().traffic(request).error().code, ErrorCode::Unsupported);
   request.algorithm = "winograd";
-  EXPECT_EQ(traffic(request, Catalog::embedded(), {}).error().code, ErrorCode::Usage);
+  EXPECT_EQ(testing::embedded_session().traffic(request).error().code, ErrorCode::Usage);
 }
 
 // The simulator and the exact model count tiled products; a direct kernel is none.
@@ -199,7 +200,7 @@ TEST(Traffic, OnlyTiledProductsAreCounted) {
   request.conv->groups = 64;
   request.traffic_model = "exact";
   request.simulate = true;
-  const auto report = traffic(request, Catalog::embedded(), {}).value();
+  const auto report = testing::embedded_session().traffic(request).value();
   EXPECT_EQ(report.layers.front().algorithm, "depthwise");
   EXPECT_EQ(report.layers.front().fidelity, "closed");
   EXPECT_FALSE(report.layers.front().simulated);
@@ -207,7 +208,7 @@ TEST(Traffic, OnlyTiledProductsAreCounted) {
   EXPECT_TRUE(has_note(report, "simulate"));
   EXPECT_TRUE(has_note(report, "exact"));
   request.algorithm = "implicit_gemm";
-  const auto gemm = traffic(request, Catalog::embedded(), {}).value();
+  const auto gemm = testing::embedded_session().traffic(request).value();
   EXPECT_TRUE(gemm.layers.front().simulated);
   EXPECT_EQ(gemm.layers.front().fidelity, "exact");
   EXPECT_FALSE(has_note(gemm, "simulate"));
@@ -217,9 +218,9 @@ TEST(Traffic, OnlyTiledProductsAreCounted) {
 TEST(Traffic, FidelityChangesBytesAndSaysWhatThatDoesToTheTime) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.algorithm = "implicit_gemm";
-  const auto closed = traffic(request, Catalog::embedded(), {}).value();
+  const auto closed = testing::embedded_session().traffic(request).value();
   request.traffic_model = "exact";
-  const auto exact = traffic(request, Catalog::embedded(), {}).value();
+  const auto exact = testing::embedded_session().traffic(request).value();
   EXPECT_EQ(exact.layers.front().latency_ms, closed.layers.front().latency_ms);
   EXPECT_EQ(exact.total_ms, closed.total_ms);
   EXPECT_NE(exact.layers.front().read.l1, closed.layers.front().read.l1);
@@ -231,20 +232,20 @@ TEST(Traffic, NotesSayWhichRowsAnOptionDoesNotReach) {
   request.step.gpu = "v100-pcie-32gb";
   request.step.model = "alexnet";
   request.traffic_model = "closed";
-  EXPECT_TRUE(traffic(request, Catalog::embedded(), {}).value().warnings.empty());
+  EXPECT_TRUE(testing::embedded_session().traffic(request).value().warnings.empty());
   request.tile = "128x32";
-  EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "tile"));
+  EXPECT_TRUE(has_note(testing::embedded_session().traffic(request).value(), "tile"));
   request.tile = "auto";
   request.traffic_model = "paper";
-  EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "paper-rows"));
+  EXPECT_TRUE(has_note(testing::embedded_session().traffic(request).value(), "paper-rows"));
   request = layer_3x3("v100-pcie-32gb");
   request.traffic_model = "exact";
   request.algorithm = "implicit_gemm";
   request.order = "row";
-  EXPECT_FALSE(has_note(traffic(request, Catalog::embedded(), {}).value(), "order"));
+  EXPECT_FALSE(has_note(testing::embedded_session().traffic(request).value(), "order"));
   request.algorithm = "auto";
   request.conv->groups = 64;
-  EXPECT_TRUE(has_note(traffic(request, Catalog::embedded(), {}).value(), "order"));
+  EXPECT_TRUE(has_note(testing::embedded_session().traffic(request).value(), "order"));
 }
 
 TEST(Traffic, ErrorsOfATrainingStepNameThePass) {
@@ -253,7 +254,7 @@ TEST(Traffic, ErrorsOfATrainingStepNameThePass) {
   request.step.model = "alexnet";
   request.step.phase = "train";
   request.traffic_model = "paper";
-  const auto report = traffic(request, Catalog::embedded(), {});
+  const auto report = testing::embedded_session().traffic(request);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().where, "features/conv5, dgrad");
 }
@@ -261,15 +262,15 @@ TEST(Traffic, ErrorsOfATrainingStepNameThePass) {
 TEST(Traffic, AlgorithmsHaveTheirTile) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.conv->pass = ops::ConvPass::DataGradient;
-  const auto layer = traffic(request, Catalog::embedded(), {}).value().layers.front();
-  for (const report::AlgorithmTraffic& a : layer.algorithms) {
+  const auto layer = testing::embedded_session().traffic(request).value().layers.front();
+  for (const AlgorithmTraffic& a : layer.algorithms) {
     EXPECT_EQ(a.tile.empty(), a.name == "direct") << a.name;
   }
 }
 
 TEST(Traffic, ListsEveryAlgorithmWithItsWork) {
-  const auto report = traffic(layer_3x3("v100-pcie-32gb"), Catalog::embedded(), {}).value();
-  const report::LayerTraffic& layer = report.layers.front();
+  const auto report = testing::embedded_session().traffic(layer_3x3("v100-pcie-32gb")).value();
+  const LayerTraffic& layer = report.layers.front();
   ASSERT_GE(layer.algorithms.size(), 5U);
   EXPECT_EQ(layer.algorithms.front().name, layer.algorithm);
   EXPECT_NEAR(layer.algorithms.front().latency_ms, layer.latency_ms, 1e-12);
@@ -290,9 +291,9 @@ TEST(Traffic, RepeatedKernelsKeepTheirOwnPhase) {
   request.step.model = "resnet18";
   request.step.phase = "train";
   request.traffic_model = "closed";
-  const auto report = traffic(request, Catalog::embedded(), {}).value();
+  const auto report = testing::embedded_session().traffic(request).value();
   std::vector<std::string> phases;
-  for (const report::LayerTraffic& layer : report.layers) {
+  for (const LayerTraffic& layer : report.layers) {
     if (layer.name == "stem/conv1.conv") phases.push_back(layer.phase);
   }
   EXPECT_GE(phases.size(), 2U);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every study behind one door: the command line and the library (rooftile/session.h) have no other.
+// A Session holds the catalogue and what was read of it. All members are const and may be called
+// from several threads at once: what is read for the first time is kept under a lock, and nobody
+// changes it afterwards. What a path names is not kept: files may change between two calls.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/catalog.h"
+#include "core/progress.h"
+#include "core/result.h"
+
+namespace rooftile {
+struct KernelRequest;
+struct KernelsReport;
+struct Report;
+struct Request;
+struct RooflineRequest;
+struct ScaleReport;
+struct ScaleRequest;
+struct TrafficReport;
+struct TrafficRequest;
+namespace cost {
+class Predictor;
+}
+namespace graph {
+class Model;
+}
+namespace hardware {
+struct Machine;
+}
+namespace roofline {
+struct Chart;
+}
+}  // namespace rooftile
+
+namespace rooftile::study {
+
+class Session {
+ public:
+  explicit Session(Catalog catalog);
+  /// The standard catalogue, overlaid by `folders`.
+  static Result<Session> open(std::span<const std::string> folders);
+  Session(Session&& other) noexcept;
+  Session& operator=(Session&& other) noexcept;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  /// Model and machine in, time and memory of a step out (predict.cpp).
+  [[nodiscard]] Result<Report> predict(const Request& request) const;
+  /// The same with a predictor at hand (one fitted without a GPU, say); request.predictor is not
+  /// looked at.
+  [[nodiscard]] Result<Report> predict(const Request& request,
+                                       const cost::Predictor& predictor) const;
+  /// The same step on each of `gpus`; request.gpu is not looked at.
+  [[nodiscard]] Result<std::vector<Report>> compare(const Request& request,
+                                                    std::span<const std::string> gpus) const;
+  /// An operator can be several kernels (a backward pass often is); each gets its report.
+  [[nodiscard]] Result<KernelsReport> kernel(const KernelRequest& request) const;
+  [[nodiscard]] Result<TrafficReport> traffic(const TrafficRequest& request,
+                                              const Progress& progress = {}) const;
+  [[nodiscard]] Result<ScaleReport> scale(const ScaleRequest& request,
+                                          const Progress& progress = {}) const;
+  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request) const;
+  /// The kernels of a prediction as points under the roofs of their machine.
+  [[nodiscard]] Result<roofline::Chart> chart(const Report& report) const;
+
+  // What the studies stand on.
+  [[nodiscard]] const Catalog& catalog() const;
+  /// `name` empty takes the default (cost/predictor.h).
+  [[nodiscard]] Result<std::shared_ptr<const cost::Predictor>> predictor(
+      std::string_view name) const;
+  /// The GPU by name or path, with the ceilings of a file where one is given (hardware/machine.h).
+  [[nodiscard]] Result<std::shared_ptr<const hardware::Machine>> machine(
+      const std::string& gpu, const std::optional<std::string>& file) const;
+  [[nodiscard]] Result<std::shared_ptr<const graph::Model>> model(std::string_view name) const;
+
+ private:
+  struct Shelf;
+  std::unique_ptr<Shelf> shelf_;
+};
+
+}  // namespace rooftile::study
