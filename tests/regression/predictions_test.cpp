@@ -43,12 +43,9 @@ std::string shares_text(const std::map<std::string, double>& shares) {
   return text;
 }
 
-Result<std::vector<std::string>> step_values(const std::string& arguments,
-                                             const cost::Predictor& predictor) {
+Result<std::vector<std::string>> step_values(const std::string& arguments) {
   ROOFTILE_TRY(const Request request, testing::request_of(arguments));
-  ROOFTILE_TRY(const Report report, request.predictor.empty()
-                                        ? testing::embedded_session().predict(request, predictor)
-                                        : testing::embedded_session().predict(request));
+  ROOFTILE_TRY(const Report report, testing::embedded_session().predict(request));
   std::int64_t launches = 0, extrapolated = 0;
   TrafficBytes bytes;
   for (const OperatorReport& op : report.operators) {
@@ -125,11 +122,8 @@ std::string architectures_without(const std::vector<std::string>& cases) {
 }
 
 TEST(Predictions, OfSteps) {
-  const auto predictor = cost::make_predictor("", catalog());
-  ASSERT_TRUE(predictor) << to_string(predictor.error());
-  testing::compare_table(kSteps, 2, [&](const std::vector<std::string>& row) {
-    return step_values(row[1], **predictor);
-  });
+  testing::compare_table(kSteps, 2,
+                         [](const std::vector<std::string>& row) { return step_values(row[1]); });
 }
 
 TEST(Predictions, OfKernels) {

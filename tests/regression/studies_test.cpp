@@ -13,11 +13,6 @@ namespace {
 
 using testing::number_text;
 
-const Catalog& catalog() {
-  static const Catalog kCatalog = Catalog::embedded();
-  return kCatalog;
-}
-
 /// Sums over the launches of all layers; the words are those of a single layer.
 Result<std::vector<std::string>> traffic_values(const std::string& arguments) {
   testing::Words words(arguments);

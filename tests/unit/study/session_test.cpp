@@ -43,7 +43,9 @@ TEST(Session, FilesByPathAreReadAnew) {
   const study::Session& session = testing::embedded_session();
   EXPECT_NE(session.model(file).value(), session.model(file).value());
   folder.write("own.json", "{}");
-  EXPECT_FALSE(session.model(file)->import({}));
+  const auto changed = session.model(file);
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE((*changed)->import({}));
 }
 
 /// A Session that has answered other questions gives the same bytes as a fresh one.
