@@ -165,27 +165,31 @@ Result<ScalingStudy> ScalingStudy::make(std::span<const execution::Launch> kerne
   return study;
 }
 
-cost::Estimate ScalingStudy::estimate(std::size_t index, const hardware::Machine& machine) const {
+cost::Estimate ScalingStudy::estimate(std::size_t index, cost::Estimator& on) const {
   const execution::Launch& kernel = kernels_[index];
-  const auto job = cost::bind(kernel.work, machine);  // rates exist: checked by make()
-  return predictor_->estimate(*job, machine);
+  const auto job = on.bind(kernel.work);  // rates exist: checked by make()
+  return on.estimate(*job);
 }
 
 cost::Estimate ScalingStudy::kernel(std::size_t index, const Factors& factors) const {
-  return estimate(index, hardware::scaled(machine_, factors));
+  const hardware::Machine machine = hardware::scaled(machine_, factors);
+  cost::Estimator on = predictor_->on(machine);
+  return estimate(index, on);
 }
 
 std::vector<cost::Estimate> ScalingStudy::launches(const Factors& factors) const {
   const hardware::Machine machine = hardware::scaled(machine_, factors);
+  cost::Estimator on = predictor_->on(machine);
   std::vector<cost::Estimate> estimates;
-  for (std::size_t i = 0; i < kernels_.size(); ++i) estimates.push_back(estimate(i, machine));
+  for (std::size_t i = 0; i < kernels_.size(); ++i) estimates.push_back(estimate(i, on));
   return estimates;
 }
 
 StepEstimate ScalingStudy::step(const Factors& factors) const {
   const hardware::Machine machine = hardware::scaled(machine_, factors);
+  cost::Estimator on = predictor_->on(machine);
   StepSum sum(constants());
-  for (std::size_t i = 0; i < kernels_.size(); ++i) sum.add(kernels_[i], estimate(i, machine));
+  for (std::size_t i = 0; i < kernels_.size(); ++i) sum.add(kernels_[i], estimate(i, on));
   return sum.step();
 }
 

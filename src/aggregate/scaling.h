@@ -47,7 +47,7 @@ class ScalingStudy {
  private:
   ScalingStudy(hardware::Machine machine, const cost::Predictor& predictor)
       : machine_(std::move(machine)), predictor_(&predictor) {}
-  [[nodiscard]] cost::Estimate estimate(std::size_t index, const hardware::Machine& machine) const;
+  [[nodiscard]] cost::Estimate estimate(std::size_t index, cost::Estimator& on) const;
 
   std::vector<execution::Launch> kernels_;
   hardware::Machine machine_;

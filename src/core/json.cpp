@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <unordered_set>
 
 namespace rooftile {
@@ -44,11 +46,16 @@ std::string escape_pointer(std::string_view key) {
   return out;
 }
 
+/// Stands for a string that was taken out of the text.
+constexpr std::string_view kLifted = "\x01";
+
 /// Builds the tree from parser events, refusing what a tree parser would take in silence:
 /// duplicate keys (the last would win) and nesting that could exhaust the stack later.
 class CheckedBuilder : public nlohmann::json_sax<ordered_json> {
  public:
-  CheckedBuilder(ordered_json& root, std::size_t max_depth) : root_(root), max_depth_(max_depth) {}
+  CheckedBuilder(ordered_json& root, std::size_t max_depth,
+                 std::span<const std::string_view> lifted)
+      : root_(root), max_depth_(max_depth), lifted_(lifted) {}
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -58,7 +65,10 @@ class CheckedBuilder : public nlohmann::json_sax<ordered_json> {
     if (!std::isfinite(value)) return fail("number out of range: " + printable(text));
     return add(value);
   }
-  bool string(string_t& value) override { return add(std::move(value)); }
+  bool string(string_t& value) override {
+    if (!lifted_.empty() && value == kLifted) return add(std::string(lifted_[next_lifted_++]));
+    return add(std::move(value));
+  }
   bool binary(binary_t& /*value*/) override { return fail("binary data"); }
   bool start_object(std::size_t /*size*/) override { return open(ordered_json::object()); }
   bool end_object() override { return close(); }
@@ -128,8 +138,51 @@ class CheckedBuilder : public nlohmann::json_sax<ordered_json> {
 
   ordered_json& root_;
   std::size_t max_depth_;
+  std::span<const std::string_view> lifted_;
+  std::size_t next_lifted_ = 0;
   std::vector<Open> open_;
 };
+
+/// The lexer looks at every character of a string several times, and most of a file of weights is a
+/// few strings of ten thousand characters. Long values of plain characters, which need no look, are
+/// taken out of the text before it is parsed.
+struct LiftedText {
+  std::string rest;                      ///< the text with "\u0001" in their places
+  std::vector<std::string_view> values;  ///< in order
+};
+
+/// Only of a text that is worth it and in which nothing can be mistaken for a place.
+std::optional<LiftedText> lift_long_strings(std::string_view text) {
+  constexpr std::size_t kLeastText = 64 << 10, kLong = 512;
+  constexpr std::string_view kPlace = "\\u0001";  // kLifted, as JSON writes it
+  if (text.size() < kLeastText || text.find(kPlace) != std::string_view::npos) return std::nullopt;
+  LiftedText out;
+  std::size_t copied = 0;
+  for (std::size_t open = text.find('"'); open != std::string_view::npos;) {
+    std::size_t close = text.find('"', open + 1);
+    while (close !=
+           std::string_view::npos) {  // a quote behind an odd number of backslashes is text
+      std::size_t slashes = 0;
+      while (text[close - 1 - slashes] == '\\') ++slashes;
+      if (slashes % 2 == 0) break;
+      close = text.find('"', close + 1);
+    }
+    if (close == std::string_view::npos) return std::nullopt;
+    const std::string_view value = text.substr(open + 1, close - open - 1);
+    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\'; };
+    const std::size_t next = text.find_first_not_of(" \t\r\n", close + 1);
+    const bool key = next != std::string_view::npos && text[next] == ':';
+    if (!key && value.size() >= kLong && std::all_of(value.begin(), value.end(), plain)) {
+      out.rest.append(text.substr(copied, open + 1 - copied)).append(kPlace);
+      out.values.push_back(value);
+      copied = close;
+    }
+    open = text.find('"', close + 1);
+  }
+  if (out.values.empty()) return std::nullopt;
+  out.rest.append(text.substr(copied));
+  return out;
+}
 
 std::string line_and_column(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, std::min(position, text.size()));
@@ -154,7 +207,15 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string name
     return bad_input(name, fmt::format("larger than {} bytes", limits.max_bytes));
   }
   auto content = std::make_unique<Content>();
-  CheckedBuilder builder(content->root, limits.max_depth);
+  if (const auto lifted = lift_long_strings(text)) {
+    CheckedBuilder builder(content->root, limits.max_depth, lifted->values);
+    if (ordered_json::sax_parse(lifted->rest.begin(), lifted->rest.end(), &builder)) {
+      content->name = std::move(name);
+      return JsonDocument(std::move(content));
+    }
+    content->root = nullptr;  // what is wrong is said of the text as it is
+  }
+  CheckedBuilder builder(content->root, limits.max_depth, {});
   if (!ordered_json::sax_parse(text.begin(), text.end(), &builder)) {
     if (builder.error_position == 0) return bad_input(std::move(name), builder.message);
     return bad_input(name + ":" + line_and_column(text, builder.error_position), builder.message,

@@ -38,7 +38,7 @@ traffic::Traffic traffic_of(const ops::KernelWork& work, const traffic::ReadByte
 
 AnalyticalTime conv_time(const ops::KernelWork& work, const ops::ConvShape& conv,
                          const TimeMachine& machine, const hardware::GpuSpec& gpu) {
-  const ConvCandidate best = conv_candidates(conv, work.dtype, machine, {}).front();
+  const ConvCandidate best = fastest_conv(conv, work.dtype, machine);
   return {.breakdown = best.time.breakdown(),
           .algorithm = name_of(best.algorithm),
           .plan = plan_of(best.time),
@@ -92,8 +92,8 @@ class DeltaPredictor final : public Predictor {
   [[nodiscard]] Status do_check(const hardware::Machine& machine) const override {
     return check_time_fields(machine.gpu);
   }
-  [[nodiscard]] Estimate do_estimate(const Job& job,
-                                     const hardware::Machine& machine) const override {
+  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                     MachineFacts& /*facts*/) const override {
     AnalyticalTime result = analytical_time(job, machine, constants().convolution);
     if (job.setting == Setting::Isolated) {  // all that it knows of a call
       result.breakdown.of(Resource::Launch) = launch_gap(machine, constants().step);

@@ -11,6 +11,7 @@
 
 #include "core/integer.h"
 #include "core/text.h"
+#include "cost/conv_simple.h"
 #include "cost/gemm_time.h"
 
 namespace rooftile::cost {
@@ -19,7 +20,7 @@ namespace {
 
 using traffic::ReadBytes;
 
-constexpr double kFusedMacs = 16384;  // per channel and CTA: 16 x 32 filters x 32 tiles
+constexpr double kAnyTime = std::numeric_limits<double>::infinity();
 constexpr std::array<Edges, 3> kImplicitTiles{{{128, 128}, {128, 64}, {128, 32}}};
 constexpr std::array<Edges, 2> kStridedTiles{{{128, 128}, {128, 64}}};
 constexpr std::array<Edges, 9> kFilterGradientTiles{{{128, 128},
@@ -88,9 +89,9 @@ ImplicitRun run_implicit(const ImplicitLayer& layer, const TimeMachine& g, doubl
 }
 
 ConvCandidate implicit_with(const ImplicitLayer& layer, const TimeMachine& g, double split,
-                            const StreamTuning& tuning) {
+                            const StreamTuning& tuning, double limit) {
   const ImplicitRun run = fastest_part(
-      g, [&](const TimeMachine& part) { return run_implicit(layer, part, split, tuning); });
+      g, limit, [&](const TimeMachine& part) { return run_implicit(layer, part, split, tuning); });
   ConvCandidate out;
   out.time = run.time;
   const double output = output_bytes(layer.gemm, layer.element);
@@ -142,8 +143,11 @@ void lengthen(const ops::ConvShape& conv, const TimeMachine& g, StreamTime& time
   time.sm += reduction;
 }
 
-ConvCandidate cut_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split) {
-  ConvCandidate out = implicit_with(layer, g, split, tuning_of(layer, g));
+/// One that takes `limit` seconds or more need not be the fastest of its kind.
+ConvCandidate cut_implicit(const ImplicitLayer& layer, const TimeMachine& g, double split,
+                           double limit) {
+  const double factor = pass_factor(layer.conv, g.constants);
+  ConvCandidate out = implicit_with(layer, g, split, tuning_of(layer, g), limit / factor);
   lengthen(layer.conv, g, out.time);
   return out;
 }
@@ -154,15 +158,17 @@ std::span<const Edges> tiles_of(const ops::ConvShape& c) {
   return kImplicitTiles;
 }
 
-ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+/// The fastest; any where none takes less than `limit` seconds.
+ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                            double limit) {
   const double most_parts = c.pass == ops::ConvPass::FilterGradient ? kMaxSplit : 1;
   ConvCandidate best;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kAnyTime;
   for (const Edges& edges : tiles_of(c)) {
     if (leaves_out(g, tiles_of(c), edges, element_of(dtype))) continue;
     const ImplicitLayer layer(c, dtype, g, edges);
     for (double split = 1; split <= most_parts; split *= 2) {
-      const ConvCandidate candidate = cut_implicit(layer, g, split);
+      const ConvCandidate candidate = cut_implicit(layer, g, split, std::min(least, limit));
       if (candidate.seconds() >= least) continue;
       least = candidate.seconds();
       best = candidate;
@@ -171,133 +177,15 @@ ConvCandidate implicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   return best;
 }
 
-ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+ConvCandidate small_tile(const ops::ConvShape& c, DType dtype, const TimeMachine& g, double limit) {
   ConvCandidate out = implicit_with({c, dtype, g, {32, 32}}, g, 1,
                                     {.extra = g.constants.small_tile_extra,
                                      .prologue = g.constants.small_tile_prologue,
-                                     .epilogue = 0});
+                                     .epilogue = 0},
+                                    limit);
   out.algorithm = ConvAlgorithm::ImplicitSmallTile;
   out.time.sm += out.time.dram;  // too few loads in flight to overlap
   out.time.dram = 0;
-  return out;
-}
-
-/// A stride-1 3x3 layer as planes: `in` channels to `out` channels on n x h x w outputs.
-struct Plane {
-  double n, h, w, in, out;
-  double source;  ///< bytes of the tensor that is convolved
-  [[nodiscard]] double result() const { return 4 * n * h * w * out; }  ///< bytes
-  [[nodiscard]] double filters() const { return 4 * 9 * in * out; }    ///< bytes
-};
-
-Plane plane_of(const ops::ConvShape& c) {
-  const double image = 4 * real(c.n * c.c * c.h * c.w);
-  const double gradient = 4 * real(c.n * c.k * c.p() * c.q());
-  if (c.pass == ops::ConvPass::DataGradient) {
-    return {real(c.n), real(c.h), real(c.w), real(c.k), real(c.c), gradient};
-  }
-  return {real(c.n), real(c.p()), real(c.q()), real(c.c), real(c.k), image};
-}
-
-ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
-  // images x tile rows x tile columns of a CTA, 32 together, as the kernels' names say
-  constexpr std::array<std::array<double, 3>, 6> kShapes{
-      {{1, 4, 8}, {2, 4, 4}, {2, 2, 8}, {4, 2, 4}, {4, 1, 8}, {4, 4, 2}}};
-  const double rows = std::ceil(p.h / 2);
-  const double columns = std::ceil(p.w / 2);
-  double patches = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < (g.one_winograd_shape ? 1 : kShapes.size()); ++i) {
-    const auto& s = kShapes[i];
-    patches = std::min(patches,
-                       std::ceil(p.n / s[0]) * std::ceil(rows / s[1]) * std::ceil(columns / s[2]));
-  }
-  const double filters = std::ceil(p.out / 32);
-  const double ctas = patches * filters;
-  const double bandwidth = attained_dram(g);
-  ConvCandidate out{.algorithm = ConvAlgorithm::WinogradFused};
-  const double clocks =
-      p.in * kFusedMacs / g.lanes * (g.issue + g.constants.fused_extra) + g.constants.fused_cta;
-  const double filter_transform = 4 * 25 * p.in * p.out / bandwidth;
-  out.time.compute = std::ceil(ctas / g.sms) * p.in * kFusedMacs / g.lanes / g.clock.base();
-  out.time.sm = std::ceil(ctas / g.sms) * clocks / g.clock.base() + filter_transform;
-  out.read.dram = p.source + 4 * 16 * p.in * p.out;
-  out.written = p.result();
-  out.time.dram = (out.read.dram + out.written) / bandwidth;
-  out.time.limiter = out.time.dram >= out.time.sm ? Resource::Dram : Resource::Compute;
-  // Each CTA reads its 4x4 input tiles (10 x 18 pixels for 4 x 8 tiles) and transformed filters.
-  out.read.l1 = ctas * p.in * 4 * (10 * 18 + 16 * 32);
-  out.read.l2 = std::max(out.read.dram, out.read.l1);
-  out.read.l1 = out.read.l2;
-  out.time.tile = {.m = 32, .n = 32, .k = 8};
-  out.time.ctas = ctas;
-  out.time.concurrent = g.sms;
-  out.flops = 2 * ctas * p.in * kFusedMacs;
-  bind_to_levels(g, out.read, out.time);
-  return out;
-}
-
-/// Part of an intermediate that does not stay in L2 until the next kernel.
-double spilled(const TimeMachine& g, double bytes) {
-  return bytes * std::clamp(1 - g.constants.l2_residency * g.l2_size.base() / bytes, 0.0, 1.0);
-}
-
-ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filter_gradient) {
-  const double images = filter_gradient ? p.n : std::ceil(p.n / 16) * 16;
-  const double tiles = images * std::ceil(p.h / 4) * std::ceil(p.w / 4);
-  StreamWork work{.m = tiles, .n = p.out, .k = p.in, .batch = 36, .taps = kNoMisses};
-  if (filter_gradient) {
-    work.m = p.in;
-    work.k = tiles;
-  }
-  ConvCandidate out{.algorithm = ConvAlgorithm::WinogradNonfused};
-  double least = std::numeric_limits<double>::infinity();
-  for (const Edges& edges : kGemmTiles) {
-    if (leaves_out(g, kGemmTiles, edges, 4)) continue;
-    const StreamTime t =
-        stream_time(g, work, tile_of(g, edges, 4),
-                    {.extra = g.constants.nonfused_extra, .prologue = 0, .epilogue = 0});
-    if (t.total() < least) {
-      least = t.total();
-      out.time = t;
-    }
-  }
-  const double moved = spilled(g, 144 * tiles * p.in) + spilled(g, 144 * tiles * p.out) +
-                       spilled(g, 144 * p.in * p.out);
-  // A filter gradient reads both activations and writes filters.
-  const double read = p.source + (filter_gradient ? p.result() : p.filters());
-  out.written = (filter_gradient ? p.filters() : p.result()) + moved;
-  out.read.dram = read + moved;
-  const double transforms = (out.read.dram + out.written) / attained_dram(g);
-  if (transforms > out.time.sm) out.time.limiter = Resource::Dram;
-  out.time.sm += g.constants.nonfused_launch + transforms;
-  const double gemm_loads = 36 * 4 *
-                            (work.m * work.k * std::ceil(work.n / out.time.tile.n) +
-                             work.n * work.k * std::ceil(work.m / out.time.tile.m));
-  out.read.l1 = out.read.l2 = read + std::max(gemm_loads, moved);
-  out.flops = 2 * 36 * work.m * work.n * work.k;
-  bind_to_levels(g, out.read, out.time);
-  return out;
-}
-
-ConvCandidate fft(const TimeMachine& g, const Plane& p) {
-  constexpr double kBins = 544;  // 32 x 17 complex values of a tile
-  const double tiles = p.n * std::ceil(p.h / 30) * std::ceil(p.w / 30);
-  const double macs = 4 * kBins * tiles * std::ceil(p.in / 8) * 8 * std::ceil(p.out / 32) * 32;
-  const double spectra = 8 * kBins * (tiles * (p.in + p.out) + p.in * p.out);
-  ConvCandidate out{.algorithm = ConvAlgorithm::Fft};
-  out.read.dram = spectra + p.source + p.filters();
-  out.read.l1 = out.read.l2 = out.read.dram;
-  out.written = spectra + p.result();
-  out.time.compute = macs / (g.sms * g.lanes * g.clock.base());
-  const double memory = (out.read.dram + out.written) / attained_dram(g);
-  out.time.sm =
-      out.time.compute * (g.issue + g.constants.fft_extra) + memory + g.constants.fft_launch;
-  out.time.limiter = memory > out.time.compute ? Resource::Dram : Resource::Compute;
-  out.time.tile = {.m = 32, .n = 32, .k = 8};
-  out.time.ctas = tiles * std::ceil(p.out / 32);
-  out.time.concurrent = g.sms;
-  out.flops = 2 * macs;
-  bind_to_levels(g, out.read, out.time);
   return out;
 }
 
@@ -330,18 +218,19 @@ ConvCandidate plain_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine
 
 /// im2col writes the m x k matrix; the product is the implicit GEMM's without the gather, all of
 /// its loads missing L1.
-ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                            double limit) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
   const double element = element_of(dtype);
   const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
   const double image = real(c.n * c.c * c.h * c.w) * element;
   const double output = output_bytes(gemm, element);
   GemmCandidate best;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kAnyTime;
   for (const Edges& edges : kImplicitTiles) {
     if (leaves_out(g, kImplicitTiles, edges, element)) continue;
     const StreamTile tile = tile_of(g, edges, element);
-    const GemmCandidate run = fastest_part(g, [&](const TimeMachine& part) {
+    const GemmCandidate run = fastest_part(g, std::min(least, limit), [&](const TimeMachine& part) {
       return run_gemm(gemm, dtype, part, {.tile = tile, .taps = 1});
     });
     if (run.time.total() >= least) continue;
@@ -356,67 +245,6 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   out.written = output + matrix;
   out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
   return out;
-}
-
-ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
-  const double element = element_of(dtype);
-  const double gradient = real(c.n * c.k * c.p() * c.q()) * element;
-  ConvCandidate out{.algorithm = ConvAlgorithm::Direct};
-  out.flops = 2 * real(c.n * c.p() * c.q()) * real(c.k) * real(c.c / c.groups) * real(c.r * c.s);
-  const double read = gradient + real(c.k * (c.c / c.groups) * c.r * c.s) * element;
-  out.read = {.l1 = read, .l2 = read, .dram = read};
-  out.written = real(c.n * c.c * c.h * c.w) * element;
-  const double peak = 2 * g.sms * g.lanes * g.clock.base();
-  out.time.compute = out.flops / peak;
-  out.time.sm =
-      out.flops / (g.constants.direct_efficiency * peak) + (read + out.written) / attained_dram(g);
-  out.time.limiter = Resource::Latency;
-  out.time.concurrent = g.sms;
-  return out;
-}
-
-bool is_depthwise(const ops::ConvShape& c) {
-  return c.groups > 1 && c.groups == c.c;
-}
-
-/// One thread per output pixel walks the taps; a filter gradient has one CTA per filter and tap,
-/// and all taps of a channel read its images again, from L2.
-ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
-  // Of a tap: two loads, a multiply-add, bounds and addresses; of a thread: its indices.
-  constexpr double kTapInstructions = 12, kThreadInstructions = 60;
-  constexpr double kThreads = 256, kResidentThreads = 2048;  // of a CTA, of an SM
-  const double element = element_of(dtype);
-  const double taps = real(c.r * c.s);
-  const double image = real(c.n * c.c * c.h * c.w);
-  const double result = real(c.n * c.k * c.p() * c.q());
-  const double filters = real(c.k) * taps;
-  const bool data_gradient = c.pass == ops::ConvPass::DataGradient;
-  const bool filter_gradient = c.pass == ops::ConvPass::FilterGradient;
-  // A strided data gradient visits all taps to find those that hit.
-  const double products = taps * (data_gradient ? image * real(c.k / c.c) : result);
-  const double threads = data_gradient ? image : filter_gradient ? filters * kThreads : result;
-  ConvCandidate out{.algorithm = ConvAlgorithm::Depthwise};
-  out.flops = 2 * products;
-  out.read.dram =
-      element * (filter_gradient ? image + result : filters + (data_gradient ? result : image));
-  out.written = element * (filter_gradient ? filters : threads);
-  out.read.l2 = filter_gradient ? taps * out.read.dram : out.read.dram;
-  out.read.l1 = std::max(out.read.l2, element * products * (filter_gradient ? 2 : 1));
-  const double lanes = g.sms * g.vector_lanes * g.clock.base();
-  out.time.compute = products / lanes;
-  out.time.sm = (kTapInstructions * products + kThreadInstructions * threads) / lanes;
-  out.time.dram = (out.read.dram + out.written) / attained_dram(g);
-  out.time.limiter = out.time.dram >= out.time.sm ? Resource::Dram : Resource::Compute;
-  out.time.tile = {.m = kThreads, .n = 1, .k = taps};
-  out.time.ctas = std::ceil(threads / kThreads);
-  out.time.concurrent = g.sms * (kResidentThreads / kThreads);
-  bind_to_levels(g, out.read, out.time);
-  return out;
-}
-
-bool winograd_applies(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
-  return dtype == DType::Fp32 && !g.tensor && c.r == 3 && c.s == 3 && c.stride_h == 1 &&
-         c.stride_w == 1 && c.dilation_h == 1 && c.dilation_w == 1 && c.groups == 1;
 }
 
 }  // namespace
@@ -455,7 +283,7 @@ double narrowest_tile(const ops::ConvShape& conv) {
 
 ConvCandidate implicit_candidate(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
                                  const ImplicitCut& cut) {
-  return cut_implicit({conv, dtype, g, {cut.tile_m, cut.tile_n}}, g, cut.split);
+  return cut_implicit({conv, dtype, g, {cut.tile_m, cut.tile_n}}, g, cut.split, kAnyTime);
 }
 
 StreamTime implicit_time(const ops::ConvShape& conv, DType dtype, const TimeMachine& g,
@@ -466,33 +294,50 @@ StreamTime implicit_time(const ops::ConvShape& conv, DType dtype, const TimeMach
   return time;
 }
 
+namespace {
+
+/// Those that search tiles and parts of the machine. `limit` gives the seconds that are worth a
+/// search when one of them begins.
+template <typename Limit, typename Take>
+void searched_candidates(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                         const Limit& limit, const Take& take) {
+  take(implicit_gemm(c, dtype, g, limit()));
+  if (c.pass == ops::ConvPass::Forward) {
+    take(small_tile(c, dtype, g, limit()));
+    if (!takes_plain_gemm(c, g)) take(explicit_gemm(c, dtype, g, limit()));
+  }
+  if (c.pass != ops::ConvPass::FilterGradient && takes_plain_gemm(c, g))
+    take(plain_gemm(c, dtype, g));
+}
+
+}  // namespace
+
 std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
                                            const TimeMachine& g, const ConvTimeOptions& options) {
-  std::vector<ConvCandidate> out{implicit_gemm(c, dtype, g)};
-  if (options.implicit_gemm_only) return out;
-  const bool filter_gradient = c.pass == ops::ConvPass::FilterGradient;
-  if (c.pass == ops::ConvPass::Forward) {
-    out.push_back(small_tile(c, dtype, g));
-    if (!takes_plain_gemm(c, g)) out.push_back(explicit_gemm(c, dtype, g));
-  }
-  if (!filter_gradient && takes_plain_gemm(c, g)) out.push_back(plain_gemm(c, dtype, g));
-  if (is_depthwise(c)) {
-    out.push_back(depthwise(c, dtype, g));
-  } else if (c.pass == ops::ConvPass::DataGradient) {
-    out.push_back(direct(c, dtype, g));
-  }
-  if (winograd_applies(c, dtype, g)) {
-    const Plane plane = plane_of(c);
-    if (!filter_gradient) out.push_back(winograd_fused(g, plane));
-    if (!filter_gradient || g.winograd_filter_gradient) {
-      out.push_back(winograd_nonfused(g, plane, filter_gradient));
-    }
-    if (!filter_gradient) out.push_back(fft(g, plane));
-  }
+  if (options.implicit_gemm_only) return {implicit_gemm(c, dtype, g, kAnyTime)};
+  std::vector<ConvCandidate> out;
+  searched_candidates(
+      c, dtype, g, [] { return kAnyTime; },
+      [&out](const ConvCandidate& candidate) { out.push_back(candidate); });
+  for (const ConvCandidate& candidate : simple_candidates(c, dtype, g)) out.push_back(candidate);
   std::sort(out.begin(), out.end(), [](const ConvCandidate& a, const ConvCandidate& b) {
     return a.seconds() < b.seconds();
   });
   return out;
+}
+
+ConvCandidate fastest_conv(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+  ConvCandidate best;
+  double least = kAnyTime;
+  const auto take = [&](const ConvCandidate& candidate) {
+    const double seconds = candidate.seconds();
+    if (seconds >= least) return;
+    least = seconds;
+    best = candidate;
+  };
+  for (const ConvCandidate& candidate : simple_candidates(c, dtype, g)) take(candidate);
+  searched_candidates(c, dtype, g, [&least] { return least; }, take);
+  return best;
 }
 
 }  // namespace rooftile::cost

@@ -62,6 +62,9 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& conv, DType dty
                                            const TimeMachine& machine,
                                            const ConvTimeOptions& options);
 
+/// The first of them, without searching what cannot be faster.
+ConvCandidate fastest_conv(const ops::ConvShape& conv, DType dtype, const TimeMachine& machine);
+
 /// The narrowest tile along n of a layer's implicit GEMM: strided data gradients have none
 /// below 64.
 double narrowest_tile(const ops::ConvShape& conv);

@@ -133,7 +133,7 @@ GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const Time
     for (const Edges& edges : kGemmTiles) {
       if (leaves_out(g, kGemmTiles, edges, element)) continue;
       const StreamTile tile = tile_of(g, edges, element);
-      const GemmCandidate run = fastest_part(g, [&](const TimeMachine& part) {
+      const GemmCandidate run = fastest_part(g, least, [&](const TimeMachine& part) {
         return run_gemm(gemm, dtype, part,
                         {.tile = tile, .split = split, .extra = g.constants.nonfused_extra});
       });

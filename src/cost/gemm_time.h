@@ -73,9 +73,10 @@ double timed_output(double output, double split);
 inline constexpr double kWorthwhile = 0.99;
 
 /// The fastest of `evaluate` (a value with `time` and `read`) on the machine and on parts of it:
-/// fewer SMs, as many as more CTAs per SM leave busy, and fewer co-resident CTAs.
+/// fewer SMs, as many as more CTAs per SM leave busy, and fewer co-resident CTAs. Parts that cannot
+/// take less than `limit` seconds are not searched.
 template <typename Evaluate>
-auto fastest_part(const TimeMachine& machine, const Evaluate& evaluate) {
+auto fastest_part(const TimeMachine& machine, double limit, const Evaluate& evaluate) {
   auto best = evaluate(machine);
   if (!best.read.flushed && !best.time.l2_binds) return best;
   // Otherwise all SMs and all CTAs that fit read least and finish first.
@@ -98,7 +99,7 @@ auto fastest_part(const TimeMachine& machine, const Evaluate& evaluate) {
     const double more = std::floor(per_sm / batch) / std::ceil(least_per_sm / batch);
     const double undercut =
         std::hypot(std::max(per_sm * throughput, least_sm * std::max(1.0, more)), least_dram);
-    if (undercut >= kWorthwhile * best.time.total()) break;
+    if (undercut >= std::min(limit, kWorthwhile * best.time.total())) break;
     TimeMachine part = machine;
     part.sms = 0;
     const double fewest = std::ceil(ctas / per_sm);

@@ -22,8 +22,8 @@ namespace {
 /// The roofline alone: every kernel takes exactly its bound.
 class BoundPredictor final : public Predictor {
  private:
-  [[nodiscard]] Estimate do_estimate(const Job& job,
-                                     const hardware::Machine& machine) const override {
+  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                     MachineFacts& /*facts*/) const override {
     Estimate estimate;
     estimate.plan = mapping::decompose(job.work, machine.gpu);
     estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
@@ -165,9 +165,21 @@ Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine) 
   }
   Job job{.work = work,
           .roof = {.compute = *rate, .l1 = {}, .l2 = {}, .dram = dram->value},
-          .setting = Setting::InStream};
+          .setting = Setting::InStream,
+          .pipe = *machine.best_pipe(work.compute, work.matrix)};
   if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) job.roof.l1 = l1->value;
   if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) job.roof.l2 = l2->value;
+  return job;
+}
+
+Result<Job> Estimator::bind(const ops::KernelWork& work) {
+  auto& known = known_[static_cast<std::size_t>(work.compute)][work.matrix ? 1 : 0];
+  if (known) {
+    return Job{
+        .work = work, .roof = known->roof, .setting = Setting::InStream, .pipe = known->pipe};
+  }
+  ROOFTILE_TRY(Job job, cost::bind(work, *machine_));
+  known = Known{.roof = job.roof, .pipe = job.pipe};
   return job;
 }
 

@@ -4,8 +4,10 @@
 // machine states everything the kernels need; after that nothing can fail.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -32,6 +34,7 @@ struct Job {
   ops::KernelWork work;
   Roof roof;
   Setting setting = Setting::InStream;
+  hardware::Pipe pipe = hardware::Pipe::Vector;  ///< whose rate the roof has
 };
 
 /// Looks up the rate of every kernel; a dtype or unit that the machine does not state is an error
@@ -43,6 +46,17 @@ Seconds launch_gap(const hardware::Machine& machine, const StepConstants& consta
 /// Adds the gap behind a kernel; a bound has none.
 void add_launch_gap(Seconds gap, Estimate& estimate);
 
+/// What a predictor knows of a machine by its names (id, chip, instruction set, sibling): looked up
+/// once, so that an estimate is arithmetic.
+struct MachineFacts {
+  MachineFacts() = default;
+  MachineFacts(const MachineFacts&) = delete;
+  MachineFacts& operator=(const MachineFacts&) = delete;
+  virtual ~MachineFacts() = default;
+};
+
+class Estimator;
+
 class Predictor {
  public:
   Predictor() = default;
@@ -52,12 +66,12 @@ class Predictor {
   /// Fails where the GPU's file lacks a field that the estimate depends on; to be asked once per
   /// machine, before estimate().
   [[nodiscard]] Status check(const hardware::Machine& machine) const { return do_check(machine); }
-  /// Never faster than the bound, never NaN; the same inputs give the same bytes out.
+  /// For many kernels on one machine, which outlives it as the predictor does.
+  [[nodiscard]] Estimator on(const hardware::Machine& machine) const;
+  /// Of one kernel. Never faster than the bound, never NaN; the same inputs give the same bytes
+  /// out.
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {
-    Estimate estimate = do_estimate(job, machine);
-    if (job.setting == Setting::InStream)
-      add_launch_gap(launch_gap(machine, constants_.step), estimate);
-    return estimate;
+    return estimate(job, machine, *do_prepare(machine));
   }
   [[nodiscard]] std::string_view name() const { return do_name(); }
   /// The record of its weights; empty for one that was made in memory (a refit).
@@ -69,14 +83,58 @@ class Predictor {
 
  private:
   [[nodiscard]] virtual Status do_check(const hardware::Machine& /*machine*/) const { return {}; }
-  /// Without the gap behind the kernel.
-  [[nodiscard]] virtual Estimate do_estimate(const Job& job,
-                                             const hardware::Machine& machine) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<MachineFacts> do_prepare(
+      const hardware::Machine& /*machine*/) const {
+    return std::make_unique<MachineFacts>();
+  }
+  [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine,
+                                  MachineFacts& facts) const {
+    Estimate estimate = do_estimate(job, machine, facts);
+    if (job.setting == Setting::InStream)
+      add_launch_gap(launch_gap(machine, constants_.step), estimate);
+    return estimate;
+  }
+  /// Without the gap behind the kernel. `facts` are those that do_prepare() gave for the machine;
+  /// more may be added to them.
+  [[nodiscard]] virtual Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                             MachineFacts& facts) const = 0;
   [[nodiscard]] virtual std::string_view do_name() const = 0;
+
+  friend class Estimator;
 
   Input input_;
   Constants constants_;
 };
+
+/// A predictor on one machine; every estimate of a step, a study or a table goes through one. What
+/// it looks up it keeps, so it belongs to one thread.
+class Estimator {
+ public:
+  Estimator(const Predictor& predictor, const hardware::Machine& machine)
+      : predictor_(&predictor), machine_(&machine), facts_(predictor.do_prepare(machine)) {}
+
+  /// As the function bind(), with the rates of a number format looked up once.
+  [[nodiscard]] Result<Job> bind(const ops::KernelWork& work);
+  [[nodiscard]] Estimate estimate(const Job& job) {
+    return predictor_->estimate(job, *machine_, *facts_);
+  }
+  [[nodiscard]] const hardware::Machine& machine() const { return *machine_; }
+
+ private:
+  struct Known {
+    Roof roof;
+    hardware::Pipe pipe;
+  };
+  const Predictor* predictor_;
+  const hardware::Machine* machine_;
+  std::unique_ptr<MachineFacts> facts_;
+  std::array<std::array<std::optional<Known>, 2>, kAllDTypes.size()>
+      known_{};  ///< by dtype, matrix
+};
+
+inline Estimator Predictor::on(const hardware::Machine& machine) const {
+  return {*this, machine};
+}
 
 /// Names that make_predictor accepts, the default first.
 std::span<const std::string_view> predictor_names();

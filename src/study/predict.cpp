@@ -70,10 +70,12 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
                                                           const hardware::Machine& machine,
                                                           const cost::Predictor& predictor) {
   ROOFTILE_CHECK(predictor.check(machine));
+  cost::Estimator on = predictor.on(machine);
   std::vector<aggregate::OperatorEstimate> operators;
+  operators.reserve(kernels.size());
   for (execution::Launch& kernel : kernels) {
-    ROOFTILE_TRY(const auto job, cost::bind(kernel.work, machine));  // a rate for every dtype
-    operators.push_back({std::move(kernel), predictor.estimate(job, machine)});
+    ROOFTILE_TRY(const auto job, on.bind(kernel.work));  // a rate for every dtype
+    operators.push_back({std::move(kernel), on.estimate(job)});
   }
   return operators;
 }

@@ -105,6 +105,24 @@ TEST(ConvScaling, MoreOfAResourceIsNeverSlower) {
   }
 }
 
+/// The search that stops early finds what the whole list begins with.
+TEST(ConvScaling, TheFastestIsTheFirstOfAll) {
+  Cases cases(9);
+  for (int i = 0; i < 400; ++i) {
+    const Case c = cases.next();
+    for (const double factor : {0.25, 1.0, 4.0}) {
+      for (const MachineKey key : hardware::kAllMachineKeys) {
+        const TimeMachine g = timed(c, Factors::one(key, factor));
+        const ConvCandidate first = conv_candidates(c.conv(), c.work.dtype, g, {}).front();
+        const ConvCandidate found = fastest_conv(c.conv(), c.work.dtype, g);
+        EXPECT_EQ(found.algorithm, first.algorithm) << c.text << " " << name_of(key);
+        EXPECT_EQ(found.seconds(), first.seconds()) << c.text << " " << name_of(key);
+        EXPECT_EQ(found.read.l2, first.read.l2) << c.text << " " << name_of(key);
+      }
+    }
+  }
+}
+
 TEST(ConvScaling, EveryAlgorithmMovesAtLeastTheCompulsoryBytes) {
   Cases cases(8);
   for (int i = 0; i < 600; ++i) {

@@ -201,11 +201,19 @@ const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weigh
 }
 
 Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights) {
+  return bound_to(job, chip_of(machine, weights));
+}
+
+Chip bound_to(const Job& job, Chip chip) {
+  chip.peak = job.roof.compute.base();
+  chip.bandwidth = job.roof.dram.base();
+  return chip;
+}
+
+Chip chip_of(const hardware::Machine& machine, const Weights& weights) {
   const hardware::GpuSpec& gpu = machine.gpu;
   Chip chip;
   chip.sms = static_cast<double>(std::max<std::int64_t>(gpu.sm.count, 1));
-  chip.peak = job.roof.compute.base();
-  chip.bandwidth = job.roof.dram.base();
   // A measured bandwidth is attained by definition.
   const bool measured =
       machine.ceilings && machine.ceilings->bandwidth.contains(hardware::MemoryLevel::Dram);

@@ -34,6 +34,9 @@ struct Chip {
 };
 
 Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights);
+/// In two steps: what all kernels share, without peak and bandwidth, and what the kernel adds.
+Chip chip_of(const hardware::Machine& machine, const Weights& weights);
+Chip bound_to(const Job& job, Chip chip);
 
 /// "8.0/HBM2".
 std::string sibling_key(const hardware::GpuSpec& gpu);

@@ -19,27 +19,40 @@ inline bool is_class(std::string_view name) {
   return std::find(kClasses.begin(), kClasses.end(), name) != kClasses.end();
 }
 
-/// One of kClasses.
-inline std::string_view class_of(const ops::KernelWork& work) {
+/// Index in kClasses.
+consteval std::size_t class_named(std::string_view name) {
+  return static_cast<std::size_t>(std::find(kClasses.begin(), kClasses.end(), name) -
+                                  kClasses.begin());
+}
+
+/// Of the kernel's class.
+inline std::size_t class_index(const ops::KernelWork& work) {
   const bool fp32 = work.compute == DType::Fp32;
   switch (work.kind) {
     case ops::KernelClass::Gemm:
     case ops::KernelClass::BatchedGemm:
-      if (fp32) return work.kind == ops::KernelClass::Gemm ? "linear" : "bmm";
-      return size_of(work.dtype).base() <= 1 ? "linear_8bit" : "linear_16bit";
-    case ops::KernelClass::Conv: return "conv";
-    case ops::KernelClass::Softmax: return "softmax";
-    case ops::KernelClass::Norm: return "layernorm";
+      if (fp32) {
+        return work.kind == ops::KernelClass::Gemm ? class_named("linear") : class_named("bmm");
+      }
+      return size_of(work.dtype).base() <= 1 ? class_named("linear_8bit")
+                                             : class_named("linear_16bit");
+    case ops::KernelClass::Conv: return class_named("conv");
+    case ops::KernelClass::Softmax: return class_named("softmax");
+    case ops::KernelClass::Norm: return class_named("layernorm");
     case ops::KernelClass::Attention: {
       const auto* shape = std::get_if<ops::AttentionShape>(&work.shape);
-      return shape != nullptr && shape->queries == 1 ? "decode" : "prefill";
+      return shape != nullptr && shape->queries == 1 ? class_named("decode")
+                                                     : class_named("prefill");
     }
     case ops::KernelClass::Pointwise:
     case ops::KernelClass::Reduction:
     case ops::KernelClass::Gather:
     case ops::KernelClass::Move: break;
   }
-  return "elementwise";
+  return class_named("elementwise");
+}
+inline std::string_view class_of(const ops::KernelWork& work) {
+  return kClasses[class_index(work)];
 }
 
 /// Calls visit(name, size) for the sizes that a card lists.

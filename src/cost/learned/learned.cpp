@@ -27,24 +27,54 @@ struct FormTime {
   std::optional<AnalyticalTime> analysis = {};  ///< of a convolution: how it runs
 };
 
+/// What the weights say of one class of kernels on one machine.
+struct ClassFacts {
+  const std::array<double, kBuckets>* widths = nullptr;  ///< half-widths; null: not calibrated
+  const Range* range = nullptr;                          ///< null: the fit has seen none
+  bool vendor = false;                                   ///< is one that the fit has seen
+  std::array<bool, kAllDTypes.size()> dtypes{};          ///< that it has seen
+  std::vector<std::array<double, 2>> limits;             ///< in the order of for_each_dimension()
+};
+
+/// The plateau of a product's rate.
+struct Level {
+  const Plateau* of = nullptr;
+  hardware::RateKey key;
+  double value = 1;
+};
+
+/// What the weights say of one machine, looked up when it is first needed.
+struct LearnedFacts final : MachineFacts {
+  const DeviceModel* own = nullptr;    ///< of its vendor or instruction set
+  const DeviceModel* model = nullptr;  ///< that, or another one's
+  Chip chip;                           ///< not bound to a kernel
+  std::array<std::optional<ClassFacts>, kClasses.size()> classes;
+  std::vector<Level> levels;
+};
+
 struct Question {
   const Job& job;
   const hardware::Machine& machine;
   const Weights& weights;
   const DeviceModel& model;
   Chip chip;
+  LearnedFacts& facts;
 };
 
 hardware::RateKey rate_key(const Question& q) {
-  const auto pipe = q.machine.best_pipe(q.job.work.compute, q.job.work.matrix);
-  return {.dtype = q.job.work.compute, .pipe = pipe.value_or(hardware::Pipe::Vector)};
+  return {.dtype = q.job.work.compute, .pipe = q.job.pipe};
 }
 
 double plateau_of(const Question& q, const Plateau& p) {
   const hardware::RateKey key = rate_key(q);
+  for (const Level& level : q.facts.levels) {
+    if (level.of == &p && level.key == key) return level.value;
+  }
   const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(key);
-  return plateau(q.machine.gpu, {.peak = q.chip.peak, .key = key, .measured_ceiling = measured}, p,
-                 q.weights);
+  const double value = plateau(
+      q.machine.gpu, {.peak = q.chip.peak, .key = key, .measured_ceiling = measured}, p, q.weights);
+  q.facts.levels.push_back({.of = &p, .key = key, .value = value});
+  return value;
 }
 
 /// The fitted product nearest to the kernel: own precision first, then the other one.
@@ -117,11 +147,12 @@ std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) 
 std::optional<FormTime> pointwise_form(const Question& q) {
   if (!q.model.pointwise) return std::nullopt;
   const PointwiseModel& model = *q.model.pointwise;
-  return FormTime{.gpu = pointwise_time(q.job.work, q.chip, model),
-                  .host = model.host,
-                  .floor = pointwise_floor(q.job.work, model),
-                  .nearest_class = !model.floor.contains(q.job.work.op),
-                  .plan = {}};
+  return FormTime{
+      .gpu = pointwise_time(q.job.work, q.chip, model),
+      .host = model.host,
+      .floor = q.job.setting == Setting::Isolated ? pointwise_floor(q.job.work, model) : 0.0,
+      .nearest_class = !model.floor.contains(q.job.work.op),
+      .plan = {}};
 }
 
 std::optional<FormTime> attention_form(const Question& q, const ops::AttentionShape& shape) {
@@ -158,17 +189,45 @@ bool lists(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-bool outside(const ops::KernelWork& work, const hardware::GpuSpec& gpu, const Weights& weights) {
-  const auto it = weights.ranges.find(class_of(work));
-  if (it == weights.ranges.end()) return true;
+ClassFacts make_class_facts(const ops::KernelWork& work, const hardware::GpuSpec& gpu,
+                            const Weights& weights) {
+  ClassFacts facts;
+  const std::string_view name = class_of(work);
+  if (const auto it = weights.intervals.find(name); it != weights.intervals.end())
+    facts.widths = &it->second;
+  const auto it = weights.ranges.find(name);
+  if (it == weights.ranges.end()) return facts;
   const Range& range = it->second;
-  if (!lists(range.vendors, name_of(gpu.vendor)) || !lists(range.dtypes, name_of(work.dtype)))
-    return true;
+  facts.range = &range;
+  facts.vendor = lists(range.vendors, name_of(gpu.vendor));
+  for (const DType dtype : kAllDTypes)
+    facts.dtypes[static_cast<std::size_t>(dtype)] = lists(range.dtypes, name_of(dtype));
+  constexpr std::array<double, 2> kNowhere{1, 0};
+  for_each_dimension(work, [&](std::string_view dimension, double /*value*/) {
+    const auto limits = range.dimensions.find(dimension);
+    facts.limits.push_back(limits != range.dimensions.end() ? limits->second : kNowhere);
+  });
+  return facts;
+}
+
+const ClassFacts& class_facts(const Question& q) {
+  auto& facts = q.facts.classes[class_index(q.job.work)];
+  if (!facts) facts = make_class_facts(q.job.work, q.machine.gpu, q.weights);
+  return *facts;
+}
+
+bool has_seen(const ClassFacts& facts, DType dtype) {
+  return facts.dtypes[static_cast<std::size_t>(dtype)];
+}
+
+bool outside(const Question& q) {
+  const ClassFacts& facts = class_facts(q);
+  if (facts.range == nullptr || !facts.vendor || !has_seen(facts, q.job.work.dtype)) return true;
   bool inside = true;
-  for_each_dimension(work, [&](std::string_view name, double value) {
-    const auto limits = range.dimensions.find(name);
-    inside = inside && limits != range.dimensions.end() && value >= limits->second[0] &&
-             value <= limits->second[1];
+  std::size_t i = 0;
+  for_each_dimension(q.job.work, [&](std::string_view /*name*/, double value) {
+    const auto& limits = facts.limits[i++];
+    inside = inside && value >= limits[0] && value <= limits[1];
   });
   return !inside;
 }
@@ -176,22 +235,19 @@ bool outside(const ops::KernelWork& work, const hardware::GpuSpec& gpu, const We
 /// The interval of the class comes from rows of this vendor in this number format, or in one that
 /// runs on the same units at the same rate.
 bool calibrated(const Question& q) {
-  const auto it = q.weights.ranges.find(class_of(q.job.work));
-  if (it == q.weights.ranges.end()) return false;
-  const Range& range = it->second;
-  if (!lists(range.vendors, name_of(q.machine.gpu.vendor))) return false;
-  if (lists(range.dtypes, name_of(q.job.work.dtype))) return true;
+  const ClassFacts& facts = class_facts(q);
+  if (facts.range == nullptr || !facts.vendor) return false;
+  if (has_seen(facts, q.job.work.dtype)) return true;
   const auto twin =
       same_units(q.machine.gpu, {.dtype = q.job.work.dtype, .pipe = rate_key(q).pipe});
-  return q.job.work.compute == q.job.work.dtype && twin &&
-         lists(range.dtypes, name_of(twin->dtype));
+  return q.job.work.compute == q.job.work.dtype && twin && has_seen(facts, twin->dtype);
 }
 
 double half_width(const Question& q, double seconds, bool nearest_class) {
   constexpr double kUnknownClass = 0.5;  // where nothing was calibrated
-  const auto widths = q.weights.intervals.find(class_of(q.job.work));
-  if (widths == q.weights.intervals.end()) return kUnknownClass;
-  const double width = widths->second[bucket_of(seconds)];
+  const auto* widths = class_facts(q).widths;
+  if (widths == nullptr) return kUnknownClass;
+  const double width = (*widths)[bucket_of(seconds)];
   return nearest_class || !calibrated(q) ? std::max(width, kUnknownClass) : width;
 }
 
@@ -221,19 +277,28 @@ class LearnedPredictor final : public Predictor {
   explicit LearnedPredictor(Weights weights) : weights_(std::move(weights)) {}
 
  private:
-  [[nodiscard]] Estimate do_estimate(const Job& job,
-                                     const hardware::Machine& machine) const override {
+  [[nodiscard]] std::unique_ptr<MachineFacts> do_prepare(
+      const hardware::Machine& machine) const override {
+    auto facts = std::make_unique<LearnedFacts>();
     const DeviceModel* own = find_model(machine.gpu, weights_);
-    const DeviceModel* model =
+    facts->own = own;
+    facts->model =
         own != nullptr || weights_.models.empty() ? own : &weights_.models.rbegin()->second;
+    facts->chip = chip_of(machine, weights_);
+    return facts;
+  }
+  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                     MachineFacts& known) const override {
+    auto& facts = static_cast<LearnedFacts&>(known);  // from do_prepare()
     static const DeviceModel kNone;
     const Question question{.job = job,
                             .machine = machine,
                             .weights = weights_,
-                            .model = model != nullptr ? *model : kNone,
-                            .chip = chip_of(job, machine, weights_)};
+                            .model = facts.model != nullptr ? *facts.model : kNone,
+                            .chip = bound_to(job, facts.chip),
+                            .facts = facts};
     std::optional<FormTime> form;
-    if (model != nullptr) form = form_time(question);
+    if (facts.model != nullptr) form = form_time(question);
     Estimate estimate = planned(job, machine, form ? form->plan : std::nullopt);
     if (!form) {  // the weights hold no model of this class: the bound is all that is known
       set_time(job.work, job.roof, machine.gpu, {}, estimate);
@@ -248,9 +313,8 @@ class LearnedPredictor final : public Predictor {
       estimate.traffic = form->analysis->traffic;
     }
     estimate.provenance = Provenance::Learned;
-    estimate.extrapolated = own == nullptr || form->nearest_class ||
-                            (form->analysis && !form->analysis->calibrated) ||
-                            outside(job.work, machine.gpu, weights_);
+    estimate.extrapolated = facts.own == nullptr || form->nearest_class ||
+                            (form->analysis && !form->analysis->calibrated) || outside(question);
     return estimate;
   }
   [[nodiscard]] std::string_view do_name() const override { return weights_.name; }
@@ -260,8 +324,8 @@ class LearnedPredictor final : public Predictor {
 
 class RooflinePredictor final : public Predictor {
  private:
-  [[nodiscard]] Estimate do_estimate(const Job& job,
-                                     const hardware::Machine& machine) const override {
+  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                     MachineFacts& /*facts*/) const override {
     Estimate estimate = planned(job, machine, std::nullopt);
     set_time(job.work, job.roof, machine.gpu, roofline_breakdown(job, dram_roofline(job)),
              estimate);
@@ -276,8 +340,8 @@ class TrivialPredictor final : public Predictor {
   explicit TrivialPredictor(Weights weights) : weights_(std::move(weights)) {}
 
  private:
-  [[nodiscard]] Estimate do_estimate(const Job& job,
-                                     const hardware::Machine& machine) const override {
+  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                     MachineFacts& /*facts*/) const override {
     Estimate estimate = planned(job, machine, std::nullopt);
     std::string key(name_of(machine.gpu.vendor));
     key += '/';

@@ -182,8 +182,8 @@ class NeuSightPredictor final : public Predictor {
     return it == weights_.classes.end() ? nullptr : &it->second;
   }
 
-  [[nodiscard]] Estimate do_estimate(const Job& job,
-                                     const hardware::Machine& machine) const override {
+  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
+                                     MachineFacts& /*facts*/) const override {
     const ops::KernelWork& work = job.work;
     Estimate estimate;
     double seconds = 0;

@@ -60,5 +60,31 @@ TEST(Json, HostileTextIsRefused) {
   EXPECT_NE(error_of("\"\xff\""), "");
 }
 
+/// Long strings take a shorter way through the parser: what is read must not tell.
+TEST(Json, LongStringsAreReadAsTheyAre) {
+  const std::string plain(70000, 'x');
+  const std::string spaced = "a b " + std::string(600, '~');
+  const std::string escaped = std::string(600, 'y') + R"(\"\\)";
+  const auto text = [&](const std::string& extra) {
+    return "{\"" + std::string(600, 'k') + "\" : \"" + plain + "\", \"b\": [\"short\", \"" +
+           spaced + "\", \"" + escaped + "\", \"" + plain + "\"]" + extra + "}";
+  };
+  for (const std::string extra : {"", R"(, "c": "\u0001")"}) {
+    const auto document = JsonDocument::parse(text(extra), "t.json");
+    ASSERT_TRUE(document) << to_string(document.error());
+    EXPECT_EQ(document->root().at(std::string(600, 'k'))->string().value(), plain);
+    const auto list = document->root().at("b")->elements().value();
+    EXPECT_EQ(list[0].string().value(), "short");
+    EXPECT_EQ(list[1].string().value(), spaced);
+    EXPECT_EQ(list[2].string().value(), std::string(600, 'y') + "\"\\");
+    EXPECT_EQ(list[3].string().value(), plain);
+    if (!extra.empty()) {
+      EXPECT_EQ(document->root().at("c")->string().value(), "\x01");
+    }
+  }
+  EXPECT_EQ(error_of("{\"a\": \"" + plain + "\",\n  \"b\": ,\n}"),
+            "error: t.json:2:8: not valid JSON\nhint: check the text just before this place\n");
+}
+
 }  // namespace
 }  // namespace rooftile

@@ -24,8 +24,8 @@ class ThreeTimesTheBound : public cost::Predictor {
   ThreeTimesTheBound() { set_constants(testing::default_constants()); }
 
  private:
-  [[nodiscard]] cost::Estimate do_estimate(const cost::Job& job,
-                                           const hardware::Machine& machine) const override {
+  [[nodiscard]] cost::Estimate do_estimate(const cost::Job& job, const hardware::Machine& machine,
+                                           cost::MachineFacts& /*facts*/) const override {
     const auto bound = *cost::make_predictor("bound", Catalog::embedded());
     cost::Estimate estimate = bound->estimate(job, machine);
     estimate.time = estimate.low = estimate.high = estimate.bound * 3.0;
