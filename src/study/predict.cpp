@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/predict.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "aggregate/memory.h"
@@ -14,57 +12,16 @@
 #include "execution/launches.h"
 #include "execution/stages.h"
 #include "execution/tensor_parallel.h"
-#include "hardware/load.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
 #include "hardware/system.h"
 #include "report/make.h"
+#include "study/network.h"
 #include "study/options.h"
 
 namespace rooftile::study {
 
 namespace {
-
-/// The system of the request, or one node of the GPU's own links; nothing for a single GPU.
-Result<std::optional<hardware::SystemSpec>> find_system(const Request& request,
-                                                        const hardware::GpuSpec& gpu,
-                                                        const Catalog& catalog, std::int64_t gpus) {
-  if (!request.system) {
-    if (gpus == 1) return std::nullopt;
-    return hardware::system_of(catalog, gpu, gpus);
-  }
-  ROOFTILE_TRY(hardware::SystemSpec system, hardware::load_system(catalog, *request.system));
-  if (system.gpu) {
-    ROOFTILE_TRY(const hardware::GpuSpec inside, hardware::load_gpu(catalog, *system.gpu));
-    if (inside.id != gpu.id) {
-      return bad_input({}, fmt::format("{} holds {}, not {}", system.name, inside.id, gpu.id),
-                       fmt::format("use --gpu {}, or a system of {}", inside.id, gpu.id));
-    }
-  }
-  return system;
-}
-
-/// Neighbours share layers, then come the replicas, then the stages of the pipeline.
-Result<aggregate::Interconnect> links_of(const hardware::SystemSpec& system,
-                                         const aggregate::Parallelism& p) {
-  aggregate::Interconnect links;
-  const std::int64_t stage = p.tensor * p.data;
-  if (p.tensor > 1) {
-    ROOFTILE_TRY(links.tensor,
-                 hardware::link_of(
-                     system, {.size = p.tensor, .stride = 1, .stage = stage, .total = p.gpus()}));
-  }
-  if (p.data > 1) {
-    ROOFTILE_TRY(
-        links.data,
-        hardware::link_of(system,
-                          {.size = p.data, .stride = p.tensor, .stage = stage, .total = p.gpus()}));
-  }
-  if (p.pipeline > 1) {
-    ROOFTILE_TRY(links.pipeline, hardware::stage_links(system, stage, p.gpus()));
-  }
-  return links;
-}
 
 Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution::Launch> kernels,
                                                           const hardware::Machine& machine,
@@ -80,33 +37,12 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
   return operators;
 }
 
-}  // namespace
-
-Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor) const {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
-  ROOFTILE_TRY(const auto loaded, this->machine(request.gpu, request.machine));
-  const hardware::Machine& machine = *loaded;
-  const aggregate::Parallelism& parallelism = options.parallelism;
-  ROOFTILE_TRY(const auto system, find_system(request, machine.gpu, catalog(), parallelism.gpus()));
-  aggregate::Interconnect links;
-  if (system) {
-    ROOFTILE_TRY(links, links_of(*system, parallelism));
-  }
-  links.constants = predictor.constants().links;
-  ROOFTILE_TRY(const auto model, import_step(request, options, *this));
-  ROOFTILE_TRY(auto part, execution::split_tensors(model, parallelism.tensor));
-  std::vector<aggregate::MemoryEstimate> memory;
-  ROOFTILE_TRY(const auto apart, execution::split_stages(part, parallelism.pipeline));
-  aggregate::MemoryOptions memory_options = options.memory;
-  for (const execution::Stage& stage : apart) {
-    memory.push_back(aggregate::memory(stage.graph, memory_options));
-    memory_options.activations.received = stage.output;
-  }
-  if (options.fuse) part = execution::fuse(part);
-  ROOFTILE_TRY(const auto stages, execution::split_stages(part, parallelism.pipeline));
-
-  std::vector<aggregate::StageEstimate> estimates;
+/// One estimate per stage of the pipeline, each from its own launches.
+Result<std::vector<aggregate::StageEstimate>> estimate_stages(
+    const std::vector<execution::Stage>& stages, const StepOptions& options,
+    const hardware::Machine& machine, const cost::Predictor& predictor) {
   const bool train = options.lower.mode == execution::Mode::Train;
+  std::vector<aggregate::StageEstimate> estimates;
   for (const execution::Stage& stage : stages) {
     ROOFTILE_TRY(auto operators,
                  estimate(execution::launches(stage.graph, options.lower), machine, predictor));
@@ -118,26 +54,75 @@ Result<Report> Session::predict(const Request& request, const cost::Predictor& p
          .output = stage.output,
          .count = stage.count});
   }
-  const auto step = aggregate::parallel_step(std::move(estimates), parallelism, links);
+  return estimates;
+}
 
-  Request resolved = request;
-  resolved.predictor = predictor.name();
-  resolved.catalog = catalog().overlays();
-  if (model.sequence > 0) resolved.sequence = model.sequence;
-  if (model.step == graph::Step::Decode) resolved.context = model.context;
-  Report report =
-      report::make(resolved, model, machine, step, aggregate::fullest(memory, parallelism));
+aggregate::MemoryEstimate memory_of(const std::vector<execution::Stage>& stages,
+                                    const StepOptions& options) {
+  std::vector<aggregate::MemoryEstimate> memory;
+  aggregate::MemoryOptions memory_options = options.memory;
+  for (const execution::Stage& stage : stages) {
+    memory.push_back(aggregate::memory(stage.graph, memory_options));
+    memory_options.activations.received = stage.output;
+  }
+  return aggregate::fullest(memory, options.parallelism);
+}
+
+/// The request with its defaults filled in.
+Request resolved(Request request, const graph::Graph& model, const cost::Predictor& predictor,
+                 const Catalog& catalog) {
+  request.predictor = predictor.name();
+  request.catalog = catalog.overlays();
+  if (model.sequence > 0) request.sequence = model.sequence;
+  if (model.step == graph::Step::Decode) request.context = model.context;
+  return request;
+}
+
+void add_network(const Network& network, const Request& request, const hardware::GpuSpec& gpu,
+                 const aggregate::Parallelism& parallelism, const aggregate::StepEstimate& step,
+                 Report& report) {
+  const auto& system = network.system;
   if (request.system) {
-    for (std::string& warning : hardware::warnings_of(*system, machine.gpu)) {
+    for (std::string& warning : hardware::warnings_of(*system, gpu)) {
       report.warnings.push_back(std::move(warning));
     }
   }
-  if (!parallelism.single()) {
-    report.parallel = report::make_parallel(parallelism, links, system ? system->name : "", step);
+  if (parallelism.single()) return;
+  report.parallel =
+      report::make_parallel(parallelism, network.links, system ? system->name : "", step);
+}
+
+}  // namespace
+
+// The model of a step, read aloud.
+Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor) const {
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
+  const aggregate::Parallelism& parallelism = options.parallelism;
+
+  // The machine, the links between several of them, and the graph of the model.
+  ROOFTILE_TRY(const auto machine, this->machine(request.gpu, request.machine));
+  ROOFTILE_TRY(Network network, find_network(request, machine->gpu, parallelism, catalog()));
+  network.links.constants = predictor.constants().links;
+  ROOFTILE_TRY(const graph::Graph model, import_step(request, options, *this));
+
+  // One GPU's share of every layer, in the stages of the pipeline; then what the stack fuses.
+  ROOFTILE_TRY(const graph::Graph share, execution::split_tensors(model, parallelism.tensor));
+  ROOFTILE_TRY(auto stages, execution::split_stages(share, parallelism.pipeline));
+  const aggregate::MemoryEstimate memory = memory_of(stages, options);
+  if (options.fuse) {
+    ROOFTILE_TRY(stages, execution::split_stages(execution::fuse(share), parallelism.pipeline));
   }
-  std::vector<Input> inputs = inputs_of(machine);
+
+  // Launches, and of each its mapping, bytes, terms and time; the stages to a step.
+  ROOFTILE_TRY(auto estimates, estimate_stages(stages, options, *machine, predictor));
+  const auto step = aggregate::parallel_step(std::move(estimates), parallelism, network.links);
+
+  Report report =
+      report::make(resolved(request, model, predictor, catalog()), model, *machine, step, memory);
+  add_network(network, request, machine->gpu, parallelism, step, report);
+  std::vector<Input> inputs = inputs_of(*machine);
   inputs.insert(inputs.end(), {model.input, predictor.input()});
-  if (system) inputs.push_back(system->input);
+  if (network.system) inputs.push_back(network.system->input);
   set_provenance(inputs, report);
   return report;
 }
