@@ -41,8 +41,8 @@ struct ProductBytes {
   [[nodiscard]] double dram(const PanelMisses& misses) const;
 };
 
-/// `bytes` is all that the kernel moves if every tile finds the rest in L2, `in_bytes` and `out_bytes` are of an
-/// element.
+/// `bytes` is all that the kernel moves if every tile finds the rest in L2, `in_bytes` and
+/// `out_bytes` are of an element.
 struct ProductWork {
   ops::GemmShape shape;
   double bytes = 0;

@@ -6,7 +6,7 @@
 // of the table, which says which. The suite walks some models; ROOFTILE_DOMINANCE=all walks every
 // model, phase and number format of the catalogue (minutes, in an optimised build):
 //
-//   ROOFTILE_DOMINANCE=all build/dev/regression_test --gtest_filter='Dominance.*'
+//   ROOFTILE_DOMINANCE=all build/dev/tests/regression_test --gtest_filter='Dominance.*'
 #include <map>
 #include <optional>
 
