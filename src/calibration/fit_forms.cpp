@@ -68,23 +68,25 @@ GemmParameters parameters_at(std::span<const double> x, const std::vector<GemmFi
 struct Cuts {
   std::vector<GemmCandidate> list;
   std::vector<std::size_t> end;  ///< of each row
+  std::vector<Chip> chip;        ///< of each row
 };
 
 Cuts cut_all(const FitData& data, const GemmPlan& plan) {
   Cuts cuts;
   for (const Sample* sample : data.samples) {
     const auto& shape = std::get<ops::GemmShape>(sample->work.shape);
-    const GemmProblem problem = gemm_problem(sample->work, shape);
+    const traffic::ProductWork problem = traffic::product_work(sample->work, shape);
     const Chip chip = chip_for(data, *sample);
     const std::vector<GemmTile> named{sample->tile.value_or(GemmTile{})};
     const auto& tiles = plan.named_tiles && sample->tile ? named : plan.start.tiles;
-    for (const GemmTile tile : tiles) {
+    TilesOf(shape, tiles).visit([&](GemmTile tile) {
       for (const std::int64_t split : plan.start.split_k) {
         if (split > 1 && shape.k < kMinSplitDepth * split) break;
         cuts.list.push_back(cut_gemm(problem, chip, tile, split));
       }
-    }
+    });
     cuts.end.push_back(cuts.list.size());
+    cuts.chip.push_back(chip);
   }
   return cuts;
 }
@@ -100,8 +102,10 @@ GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
   GemmModel& start = plan.start;
   start.tiles = {{128, 128}, {128, 64}, {64, 64}};
   if (name == "linear_16bit" || name == "linear_8bit") {
-    start.tiles.push_back({256, 128});
+    start.tiles = {{128, 128}, {128, 64},  {64, 128},  {64, 64},  {256, 128},
+                   {128, 256}, {192, 128}, {128, 192}, {256, 64}, {64, 256}};
     start.split_k = {1, 2, 4, 8};
+    if (name == "linear_16bit") start.parameters.join = 2.8;  // chosen on left-out GPUs
     start.parameters.host = 2e-6, start.parameters.floor = 3e-6, start.parameters.split = 3e-6;
     plan.kappa_prior = 1.2;
     return plan;
@@ -116,6 +120,7 @@ GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
     plan.prior_weight = 0;
   }
   if (name == "linear") {
+    start.tiles.push_back({128, 32}), start.tiles.push_back({32, 128});
     start.split_k = {1, 2, 3, 4, 6, 9, 13};
     if (vendor == "amd") start.split_k = {1, 2, 4};
     return plan;
@@ -156,7 +161,7 @@ LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan) {
       const double level = std::exp(x[fields.size() + groups.of[i]]);
       double best = std::numeric_limits<double>::infinity();
       for (; cut < cuts.end[i]; ++cut)
-        best = std::min(best, gemm_seconds(cuts.list[cut], p, level, best));
+        best = std::min(best, gemm_seconds(cuts.list[cut], cuts.chip[i], p, level, best));
       r[i] =
           groups.weight[i] * relative(std::max(best + p.host, p.floor), data.samples[i]->measured);
     }

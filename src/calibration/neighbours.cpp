@@ -17,18 +17,17 @@ using namespace cost::learned;
 std::optional<double> residual(const FitData& data, const Sample& s, const GemmModel& model) {
   constexpr double kClear = 2;  // times the host's part
   const hardware::Machine& machine = data.dataset.machines[s.gpu];
-  const auto pipe = machine.best_pipe(s.work.compute, s.work.matrix);
-  if (!pipe) return std::nullopt;
+  const auto units = machine.best_units(s.work.compute, s.work.matrix);
+  if (!units) return std::nullopt;
   const cost::Job job = *cost::bind(s.work, machine);  // checked when read
   const Chip chip = chip_of(job, machine, data.weights);
-  const double level = plateau(machine.gpu,
-                               {.peak = chip.peak,
-                                .key = {.dtype = s.work.compute, .pipe = *pipe},
-                                .measured_ceiling = false},
-                               model.plateau, data.weights);
+  const double level =
+      plateau(machine.gpu, {.peak = chip.peak, .key = *units, .measured_ceiling = false},
+              model.plateau, data.weights);
   const auto& shape = std::get<ops::GemmShape>(s.work.shape);
   const double form =
-      gemm_time(gemm_problem(s.work, shape), chip, model, machine.gpu, data.weights, level).seconds;
+      gemm_time(traffic::product_work(s.work, shape), chip, model, machine.gpu, data.weights, level)
+          .seconds;
   const GemmParameters& p = model.parameters;
   const double measured = s.measured - p.host;
   if (form < kClear * p.host || form + p.host < p.floor || measured <= 0) return std::nullopt;

@@ -139,8 +139,7 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
   for (const auto& [id, level] : rule.measured) {
     const hardware::Machine& machine = *machine_by_id(dataset, id);
     const hardware::GpuSpec& gpu = machine.gpu;
-    const hardware::RateKey key{
-        .dtype = dtype, .pipe = machine.best_pipe(dtype, true).value_or(hardware::Pipe::Vector)};
+    const hardware::RateKey key = *machine.best_units(dtype, true);  // checked when read
     rule.boards[gpu.chip][id] = {.factor = level, .watt_per_tflop = watt_per_tflop(gpu, key)};
     const auto peak = gpu.peak.find(key);
     const bool modelled = !tensor && gpu.vendor == hardware::Vendor::Nvidia;

@@ -20,7 +20,7 @@ using cost::neusight::TileTable;
 
 /// One product on a left-out GPU, ready to be timed with any tile.
 struct Query {
-  GemmProblem problem;
+  traffic::ProductWork problem;
   Chip chip;
   const GemmModel* model = nullptr;
   double plateau = 1;
@@ -38,17 +38,15 @@ std::optional<Query> query_of(const Sample& sample, const hardware::Machine& mac
   if (shape == nullptr || device == nullptr) return std::nullopt;
   const auto& model =
       sample.work.kind == ops::KernelClass::BatchedGemm ? device->bmm : device->gemm;
-  const auto pipe = machine.best_pipe(sample.work.compute, sample.work.matrix);
-  if (!model || !pipe) return std::nullopt;
+  const auto units = machine.best_units(sample.work.compute, sample.work.matrix);
+  if (!model || !units) return std::nullopt;
   const cost::Job job = *cost::bind(sample.work, machine);  // checked when read
-  Query query{.problem = gemm_problem(sample.work, *shape),
+  Query query{.problem = traffic::product_work(sample.work, *shape),
               .chip = chip_of(job, machine, weights),
               .model = &*model};
-  query.plateau = plateau(machine.gpu,
-                          {.peak = query.chip.peak,
-                           .key = {.dtype = sample.work.compute, .pipe = *pipe},
-                           .measured_ceiling = false},
-                          model->plateau, weights);
+  query.plateau =
+      plateau(machine.gpu, {.peak = query.chip.peak, .key = *units, .measured_ceiling = false},
+              model->plateau, weights);
   return query;
 }
 

@@ -166,7 +166,7 @@ Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine) 
   Job job{.work = work,
           .roof = {.compute = *rate, .l1 = {}, .l2 = {}, .dram = dram->value},
           .setting = Setting::InStream,
-          .pipe = *machine.best_pipe(work.compute, work.matrix)};
+          .units = *machine.best_units(work.compute, work.matrix)};
   if (const auto l1 = machine.bandwidth(hardware::MemoryLevel::L1)) job.roof.l1 = l1->value;
   if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) job.roof.l2 = l2->value;
   return job;
@@ -176,10 +176,10 @@ Result<Job> Estimator::bind(const ops::KernelWork& work) {
   auto& known = known_[static_cast<std::size_t>(work.compute)][work.matrix ? 1 : 0];
   if (known) {
     return Job{
-        .work = work, .roof = known->roof, .setting = Setting::InStream, .pipe = known->pipe};
+        .work = work, .roof = known->roof, .setting = Setting::InStream, .units = known->units};
   }
   ROOFTILE_TRY(Job job, cost::bind(work, *machine_));
-  known = Known{.roof = job.roof, .pipe = job.pipe};
+  known = Known{.roof = job.roof, .units = job.units};
   return job;
 }
 

@@ -34,7 +34,7 @@ struct Job {
   ops::KernelWork work;
   Roof roof;
   Setting setting = Setting::InStream;
-  hardware::Pipe pipe = hardware::Pipe::Vector;  ///< whose rate the roof has
+  hardware::RateKey units = {};  ///< whose rate the roof has
 };
 
 /// Looks up the rate of every kernel; a dtype or unit that the machine does not state is an error
@@ -123,7 +123,7 @@ class Estimator {
  private:
   struct Known {
     Roof roof;
-    hardware::Pipe pipe;
+    hardware::RateKey units;
   };
   const Predictor* predictor_;
   const hardware::Machine* machine_;

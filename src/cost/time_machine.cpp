@@ -65,16 +65,15 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
                               bool matrix, const TimeModel& model) {
   const TimeConstants& constants = model.constants;
   const hardware::GpuSpec& gpu = machine.gpu;
-  const auto pipe = machine.best_pipe(compute, matrix);
+  const auto units = machine.best_units(compute, matrix);
   TimeMachine m;
   m.constants = constants;
   m.sms = static_cast<double>(gpu.sm.count);
-  m.tensor = pipe && *pipe == hardware::Pipe::Tensor;
+  m.tensor = units && units->pipe == hardware::Pipe::Tensor;
   m.vector_lanes = static_cast<double>(gpu.sm.fp32_lanes);
   m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
   m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
-  const bool sustained =
-      pipe && machine.rate_ceiling({.dtype = compute, .pipe = *pipe})->is_measured();
+  const bool sustained = units && machine.rate_ceiling(*units)->is_measured();
   m.lanes = (rate / (sustained ? m.clock : gpu.clock.boost)).base() / 2.0 / m.sms;
   m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
   m.shared = gpu.sm.shared.value_or(Bytes{});

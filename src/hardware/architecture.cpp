@@ -89,8 +89,8 @@ Status read_flag(const JsonView& object, std::string_view key, bool& flag) {
 }
 
 Status read_library(const JsonView& root, LibraryFacts& library) {
-  static constexpr std::array<std::string_view, 3> kKeys{"kernel_family", "one_winograd_shape",
-                                                         "winograd_filter_gradient"};
+  static constexpr std::array<std::string_view, 4> kKeys{"kernel_family", "one_winograd_shape",
+                                                         "winograd_filter_gradient", "cluster"};
   const auto object = root.find("library");
   if (!object) return {};
   ROOFTILE_CHECK(object->expect_keys(kKeys));
@@ -98,6 +98,10 @@ Status read_library(const JsonView& root, LibraryFacts& library) {
     ROOFTILE_TRY(library.kernel_family, required_string(*object, "kernel_family"));
   }
   ROOFTILE_CHECK(read_flag(*object, "one_winograd_shape", library.one_winograd_shape));
+  if (const auto cluster = object->find("cluster")) {
+    constexpr std::int64_t kMostBlocks = 16;
+    ROOFTILE_TRY(library.cluster, cluster->integer(1, kMostBlocks));
+  }
   return read_flag(*object, "winograd_filter_gradient", library.winograd_filter_gradient);
 }
 

@@ -49,6 +49,7 @@ struct LibraryFacts {
   std::string kernel_family;        ///< whose FP32 matrix products run; the isa where not stated
   bool one_winograd_shape = false;  ///< one fused Winograd tile shape, not all that were shipped
   bool winograd_filter_gradient = true;  ///< Winograd is taken for filter gradients
+  std::int64_t cluster = 1;  ///< thread blocks of a 16- or 8-bit product that share their loads
 };
 
 enum class Profiler : std::uint8_t { Nvprof, NsightCompute, Rocprof };

@@ -56,15 +56,18 @@ std::optional<FlopsPerSecond> Machine::rate(DType dtype, Pipe pipe) const {
   return ceiling ? std::optional(ceiling->value) : std::nullopt;
 }
 
-std::optional<Pipe> Machine::best_pipe(DType compute, bool matrix) const {
-  if (matrix && rate(compute, Pipe::Tensor)) return Pipe::Tensor;
-  if (rate(compute, Pipe::Vector)) return Pipe::Vector;
-  return std::nullopt;
+std::optional<RateKey> Machine::best_units(DType compute, bool matrix) const {
+  if (matrix && rate(compute, Pipe::Tensor)) return RateKey{compute, Pipe::Tensor};
+  const auto own = rate(compute, Pipe::Vector);
+  if (!own) return std::nullopt;
+  const bool half = compute == DType::Fp16 || compute == DType::Bf16;
+  const auto converted = half ? rate(DType::Fp32, Pipe::Vector) : std::nullopt;
+  return RateKey{converted && *converted > *own ? DType::Fp32 : compute, Pipe::Vector};
 }
 
 std::optional<FlopsPerSecond> Machine::best_rate(DType compute, bool matrix) const {
-  const auto pipe = best_pipe(compute, matrix);
-  return pipe ? rate(compute, *pipe) : std::nullopt;
+  const auto units = best_units(compute, matrix);
+  return units ? rate(units->dtype, units->pipe) : std::nullopt;
 }
 
 std::optional<Sourced<BytesPerSecond>> Machine::bandwidth(MemoryLevel level) const {

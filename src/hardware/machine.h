@@ -36,10 +36,12 @@ struct Machine {
   [[nodiscard]] std::optional<FlopsPerSecond> rate(DType dtype, Pipe pipe) const;
   [[nodiscard]] std::optional<Sourced<FlopsPerSecond>> rate_ceiling(RateKey key) const;
 
-  /// The pipe that work of this dtype runs on: tensor units when the work is a matrix product
-  /// and the GPU has them for the dtype, else the vector lanes. FP32 never runs as TF32 unasked.
-  [[nodiscard]] std::optional<Pipe> best_pipe(DType compute, bool matrix) const;
-  /// The rate of that pipe.
+  /// The units that work of this dtype runs on: tensor units when the work is a matrix product and
+  /// the GPU has them for the dtype, else the vector lanes. Vector lanes compute FP16 and BF16 in
+  /// FP32 where that is faster than their own rate (FP16 of compute capability 6.1 runs at 1/64 of
+  /// it). FP32 never runs as TF32 unasked.
+  [[nodiscard]] std::optional<RateKey> best_units(DType compute, bool matrix) const;
+  /// The rate of those units.
   [[nodiscard]] std::optional<FlopsPerSecond> best_rate(DType compute, bool matrix) const;
 
   /// Read bandwidth of the whole GPU at the level.

@@ -19,6 +19,7 @@ struct TilePlan {
   std::int64_t tile_n = 1;  ///< GEMM columns; elements per tile of a vector operator
   std::int64_t tile_k = 0;  ///< depth of one main-loop step, 0 where there is none
   std::int64_t split_k = 1;
+  std::int64_t cluster = 1;     ///< CTAs along m that load their columns of B once, by multicast
   std::int64_t tiles = 1;       ///< CTAs in the grid, split-K included
   std::int64_t concurrent = 1;  ///< CTAs the GPU runs at a time
   double padding = 1.0;         ///< work of the padded tiles / useful work, >= 1

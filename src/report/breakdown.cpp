@@ -49,8 +49,8 @@ std::string term_text(const std::string& resource, const OperatorReport& op,
 }  // namespace
 
 std::string rate_name(const ops::KernelWork& work, const hardware::Machine& machine) {
-  const auto pipe = machine.best_pipe(work.compute, work.matrix);
-  return pipe ? name_of(hardware::RateKey{work.compute, *pipe}) : std::string();
+  const auto units = machine.best_units(work.compute, work.matrix);
+  return units ? name_of(*units) : std::string();
 }
 
 BreakdownReport make_breakdown(const ops::KernelWork& work, const cost::Estimate& estimate,

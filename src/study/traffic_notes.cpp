@@ -63,8 +63,8 @@ std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
   std::vector<std::string> notes;
   const hardware::GpuSpec& gpu = machine.gpu;
   const auto on_matrix_units = [&machine](const execution::Launch& kernel) {
-    return ops::is_product(kernel.work.shape) &&
-           machine.best_pipe(kernel.work.compute, kernel.work.matrix) == hardware::Pipe::Tensor;
+    const auto units = machine.best_units(kernel.work.compute, kernel.work.matrix);
+    return ops::is_product(kernel.work.shape) && units && units->pipe == hardware::Pipe::Tensor;
   };
   const auto narrow = [](const execution::Launch& kernel) {
     return ops::is_product(kernel.work.shape) && kernel.work.dtype != DType::Fp32;

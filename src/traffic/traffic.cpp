@@ -22,9 +22,6 @@ ReadBytes read_bytes(const ops::KernelWork& work, const mapping::TilePlan& plan,
                      const ClosedMachine& machine) {
   const ClosedCut cut{.tile = {.m = plan.tile_m, .n = plan.tile_n, .k = plan.tile_k},
                       .split_k = plan.split_k};
-  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
-    return closed_gemm(*gemm, work.dtype, cut, machine);
-  }
   if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
     return closed_conv(*conv, work.dtype, cut, machine);
   }
@@ -44,8 +41,33 @@ Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu) {
           .dram_avoidable = avoidable(work, gpu)};
 }
 
+namespace {
+
+Traffic product_traffic(const ops::KernelWork& work, const ops::GemmShape& shape,
+                        const mapping::TilePlan& plan, const hardware::GpuSpec& gpu,
+                        const PanelMisses& misses) {
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  const ProductBytes bytes = product_bytes(product_work(work, shape),
+                                           {.tile_m = real(plan.tile_m),
+                                            .tile_n = real(plan.tile_n),
+                                            .split = real(plan.split_k),
+                                            .cluster = real(plan.cluster)},
+                                           {.sms = real(std::max<std::int64_t>(1, gpu.sm.count)),
+                                            .l2_bytes = gpu.l2.size.value_or(Bytes{}).base()});
+  const Bytes written = work.written + Bytes::from_base(bytes.partial);
+  return {.l1 = Bytes::from_base(bytes.l1),
+          .l2 = Bytes::from_base(bytes.l2),
+          .dram_read = Bytes::from_base(bytes.dram(misses)) - written,
+          .dram_written = written,
+          .dram_avoidable = avoidable(work, gpu)};
+}
+
+}  // namespace
+
 Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
-              const hardware::GpuSpec& gpu) {
+              const hardware::GpuSpec& gpu, const PanelMisses& misses) {
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape))
+    return product_traffic(work, *gemm, plan, gpu, misses);
   const ClosedMachine machine{.concurrent = plan.concurrent,
                               .sms = std::max<std::int64_t>(1, gpu.sm.count),
                               .l2_bytes = gpu.l2.size.value_or(Bytes{}).base(),

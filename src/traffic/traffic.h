@@ -10,6 +10,7 @@
 #include "hardware/gpu_spec.h"
 #include "mapping/tile_plan.h"
 #include "ops/kernel_work.h"
+#include "traffic/product.h"
 
 namespace rooftile::traffic {
 
@@ -30,10 +31,11 @@ struct Traffic {
 /// Compulsory traffic: the same bytes at every level.
 Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu);
 
-/// The model of the bytes a real kernel moves: closed forms per class of kernel (closed.h), below a
-/// microsecond. `dram_avoidable` stays that of the compulsory bytes. A lower bound on time takes
-/// compulsory(): a better kernel than the modelled one may move less.
+/// The model of the bytes a real kernel moves: closed forms per class of kernel (product.h for
+/// matrix products, closed.h for the others), below a microsecond. `dram_avoidable` stays that of
+/// the compulsory bytes. A lower bound on time takes compulsory(): a better kernel than the
+/// modelled one may move less.
 Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
-              const hardware::GpuSpec& gpu);
+              const hardware::GpuSpec& gpu, const PanelMisses& misses = {});
 
 }  // namespace rooftile::traffic

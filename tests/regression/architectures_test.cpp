@@ -48,6 +48,7 @@ void add_rest(const Architecture& arch, const Add& add) {
   add(arch.isa, "kernel_family", arch.library.kernel_family);
   add(arch.isa, "one_winograd_shape", flag(arch.library.one_winograd_shape));
   add(arch.isa, "winograd_filter_gradient", flag(arch.library.winograd_filter_gradient));
+  add(arch.isa, "cluster", testing::number_text(static_cast<double>(arch.library.cluster)));
   if (!arch.counters) return;
   add(arch.isa, "tool", std::string(name_of(arch.counters->tool)));
   if (const auto flop = arch.counters->tensor_instruction_flop)

@@ -207,6 +207,8 @@ Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& we
 Chip bound_to(const Job& job, Chip chip) {
   chip.peak = job.roof.compute.base();
   chip.bandwidth = job.roof.dram.base();
+  if (job.units.pipe != hardware::Pipe::Tensor) chip.cluster = 1;
+  if (job.roof.l2) chip.l2_bandwidth = job.roof.l2->base();
   return chip;
 }
 
@@ -215,10 +217,15 @@ Chip chip_of(const hardware::Machine& machine, const Weights& weights) {
   Chip chip;
   chip.sms = static_cast<double>(std::max<std::int64_t>(gpu.sm.count, 1));
   // A measured bandwidth is attained by definition.
-  const bool measured =
+  chip.measured_dram =
       machine.ceilings && machine.ceilings->bandwidth.contains(hardware::MemoryLevel::Dram);
-  chip.streaming = measured ? 1.0 : streaming_fraction(gpu, weights.streaming);
+  chip.streaming = chip.measured_dram ? 1.0 : streaming_fraction(gpu, weights.streaming);
+  chip.cluster = static_cast<double>(gpu.arch.library.cluster);
   chip.l2 = gpu.l2.size.value_or(Bytes{}).base();
+  // Where nobody measured the L2, it fills its SMs through their ports: 64 bytes per clock and SM,
+  // on NVIDIA parts since Volta [public: NVIDIA's tuning guides] and on AMD's.
+  constexpr double kPortBytes = 64;
+  chip.l2_bandwidth = kPortBytes * chip.sms * gpu.clock.boost.base();
   chip.l1 = gpu.l1.size.value_or(Bytes{}).base();
   chip.threads = static_cast<double>(gpu.sm.max_threads.value_or(2048));
   chip.clock = gpu.clock.boost.base();

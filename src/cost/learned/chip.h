@@ -24,11 +24,14 @@ namespace rooftile::cost::learned {
 
 struct Chip {
   double sms = 1;
-  double peak = 1;       ///< FLOP/s of the units the kernel runs on
-  double bandwidth = 1;  ///< bytes/s of DRAM, data sheet
-  double streaming = 1;  ///< attained fraction of it
-  double l2 = 0;         ///< bytes; 0 when not stated
-  double l1 = 0;         ///< bytes of one SM; 0 when not stated
+  double peak = 1;             ///< FLOP/s of the units the kernel runs on
+  double bandwidth = 1;        ///< bytes/s of DRAM, data sheet
+  double streaming = 1;        ///< attained fraction of it
+  bool measured_dram = false;  ///< `bandwidth` was measured on this machine: it is attained
+  double l2 = 0;               ///< bytes; 0 when not stated
+  double l2_bandwidth = 1;     ///< bytes/s
+  double cluster = 1;          ///< hardware::LibraryFacts::cluster, where the kernel may have one
+  double l1 = 0;               ///< bytes of one SM; 0 when not stated
   double threads = 2048;
   double clock = 1e9;
 };

@@ -25,6 +25,8 @@ struct FormTime {
   bool nearest_class = false;
   std::optional<mapping::TilePlan> plan;
   std::optional<AnalyticalTime> analysis = {};  ///< of a convolution: how it runs
+  traffic::PanelMisses misses = {};             ///< of a product
+  std::optional<double> dram_bytes = {};  ///< of rows: what the time counts, re-reads included
 };
 
 /// What the weights say of one class of kernels on one machine.
@@ -62,29 +64,35 @@ struct Question {
 };
 
 hardware::RateKey rate_key(const Question& q) {
-  return {.dtype = q.job.work.compute, .pipe = q.job.pipe};
+  return q.job.units;
 }
 
-double plateau_of(const Question& q, const Plateau& p) {
-  const hardware::RateKey key = rate_key(q);
+/// TF32 has the level of the 16-bit products that run on the same units, which were measured.
+double plateau_of(const Question& q, hardware::RateKey units, double peak, const Plateau& p) {
   for (const Level& level : q.facts.levels) {
-    if (level.of == &p && level.key == key) return level.value;
+    if (level.of == &p && level.key == units) return level.value;
   }
-  const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(key);
-  const double value = plateau(
-      q.machine.gpu, {.peak = q.chip.peak, .key = key, .measured_ceiling = measured}, p, q.weights);
-  q.facts.levels.push_back({.of = &p, .key = key, .value = value});
+  const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(units);
+  const hardware::RateKey half{DType::Bf16, hardware::Pipe::Tensor};
+  const bool shares = units.dtype == DType::Tf32 && q.machine.gpu.peak.contains(half);
+  const double value =
+      plateau(q.machine.gpu,
+              {.peak = peak, .key = shares ? half : units, .measured_ceiling = measured}, p,
+              q.weights);
+  q.facts.levels.push_back({.of = &p, .key = units, .value = value});
   return value;
 }
 
-/// The fitted product nearest to the kernel: own precision first, then the other one.
-std::pair<const GemmModel*, bool> gemm_model(const Question& q) {
+/// The fitted product nearest to the kernel on these units: own precision first, then the other
+/// one.
+std::pair<const GemmModel*, bool> gemm_model(const Question& q, hardware::RateKey units) {
   const ops::KernelWork& work = q.job.work;
   const double size = size_of(work.dtype).base();
   const bool batched = work.kind == ops::KernelClass::BatchedGemm;
   const auto pick = [](const std::optional<GemmModel>& m) { return m ? &*m : nullptr; };
-  if (work.compute == DType::Fp32) {
-    if (const GemmModel* own = pick(batched ? q.model.bmm : q.model.gemm)) return {own, false};
+  if (units.dtype == DType::Fp32) {
+    const bool converted = work.compute != DType::Fp32;
+    if (const GemmModel* own = pick(batched ? q.model.bmm : q.model.gemm)) return {own, converted};
     return {pick(q.model.gemm), true};
   }
   if (size <= 1) {
@@ -99,6 +107,7 @@ mapping::TilePlan plan_of(const ops::GemmShape& shape, const GemmTime& time, con
   const std::int64_t rows = ceil_div(shape.m, plan.tile_m);
   const std::int64_t columns = ceil_div(shape.n, plan.tile_n);
   plan.split_k = time.split_k;
+  plan.cluster = static_cast<std::int64_t>(q.chip.cluster);
   plan.tiles = shape.batch * rows * columns * time.split_k;
   plan.concurrent = std::max<std::int64_t>(q.machine.gpu.sm.count, 1);
   plan.padding = static_cast<double>(rows * plan.tile_m) / static_cast<double>(shape.m) *
@@ -106,18 +115,38 @@ mapping::TilePlan plan_of(const ops::GemmShape& shape, const GemmTime& time, con
   return plan;
 }
 
-std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape) {
-  const auto [model, nearest] = gemm_model(q);
+std::optional<FormTime> gemm_form_on(const Question& q, const ops::GemmShape& shape,
+                                     hardware::RateKey units, double peak) {
+  const auto [model, nearest] = gemm_model(q, units);
   if (model == nullptr) return std::nullopt;
-  const double level = plateau_of(q, model->plateau);
+  Chip chip = q.chip;
+  chip.peak = peak;
   const GemmTime time =
-      gemm_time(gemm_problem(q.job.work, shape), q.chip, *model, q.machine.gpu, q.weights, level);
+      gemm_time(traffic::product_work(q.job.work, shape), chip, *model, q.machine.gpu, q.weights,
+                plateau_of(q, units, peak, model->plateau));
   const double correction = neighbour_correction(model->neighbours, q.machine.gpu.isa, shape);
+  const GemmParameters& p = model->parameters;
   return FormTime{.gpu = time.breakdown(std::exp(correction)),
-                  .host = model->parameters.host,
-                  .floor = model->parameters.floor,
+                  .host = p.host,
+                  .floor = p.floor,
                   .nearest_class = nearest,
-                  .plan = plan_of(shape, time, q)};
+                  .plan = plan_of(shape, time, q),
+                  .misses = {.mid = p.miss_mid, .width = p.miss_width}};
+}
+
+/// On vector lanes 16-bit operands may also be multiplied in FP32, with the kernels of FP32: the
+/// faster way is taken.
+std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape) {
+  const hardware::RateKey own = rate_key(q);
+  auto best = gemm_form_on(q, shape, own, q.chip.peak);
+  const hardware::RateKey fp32{DType::Fp32, hardware::Pipe::Vector};
+  const bool convertible =
+      own.pipe == hardware::Pipe::Vector && (own.dtype == DType::Fp16 || own.dtype == DType::Bf16);
+  const auto rate = convertible ? q.machine.rate(fp32.dtype, fp32.pipe) : std::nullopt;
+  if (!rate) return best;
+  auto converted = gemm_form_on(q, shape, fp32, rate->base());
+  if (!best || (converted && converted->gpu.time() < best->gpu.time())) return converted;
+  return best;
 }
 
 std::optional<FormTime> conv_form(const Question& q) {
@@ -137,11 +166,15 @@ std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) 
   const auto& model = softmax ? q.model.softmax : q.model.norm;
   if (!model) return std::nullopt;
   const RowGeometry geometry = row_geometry(work, shape, q.chip, *model);
-  return FormTime{.gpu = row_time(geometry, model->parameters),
+  const Breakdown gpu = row_time(geometry, model->parameters);
+  const double passes =
+      gpu.of(Resource::Dram).base() / (geometry.stream_seconds * model->parameters.traffic);
+  return FormTime{.gpu = gpu,
                   .host = model->parameters.host,
                   .floor = model->parameters.floor,
                   .nearest_class = work.op != (softmax ? "softmax" : "ln"),
-                  .plan = {}};
+                  .plan = {},
+                  .dram_bytes = work.moved().base() * passes};
 }
 
 std::optional<FormTime> pointwise_form(const Question& q) {
@@ -220,16 +253,31 @@ bool has_seen(const ClassFacts& facts, DType dtype) {
   return facts.dtypes[static_cast<std::size_t>(dtype)];
 }
 
-bool outside(const Question& q) {
+/// Octaves between the kernel and the sizes of its class that were fitted, over all dimensions; 0
+/// inside of them, at most 10. A dimension that the class does not have counts as one octave.
+double octaves_outside(const Question& q) {
   const ClassFacts& facts = class_facts(q);
-  if (facts.range == nullptr || !facts.vendor || !has_seen(facts, q.job.work.dtype)) return true;
-  bool inside = true;
+  if (facts.range == nullptr) return 0;
+  double octaves = 0;
   std::size_t i = 0;
   for_each_dimension(q.job.work, [&](std::string_view /*name*/, double value) {
-    const auto& limits = facts.limits[i++];
-    inside = inside && value >= limits[0] && value <= limits[1];
+    const auto [low, high] = facts.limits[i++];
+    if (low > high) {
+      octaves += 1;
+    } else if (value < low) {
+      octaves += std::log2(low / value);
+    } else if (value > high) {
+      octaves += std::log2(value / high);
+    }
   });
-  return !inside;
+  constexpr double kMost = 10;
+  return std::min(octaves, kMost);
+}
+
+bool outside(const Question& q) {
+  const ClassFacts& facts = class_facts(q);
+  return facts.range == nullptr || !facts.vendor || !has_seen(facts, q.job.work.dtype) ||
+         octaves_outside(q) > 0;
 }
 
 /// The interval of the class comes from rows of this vendor in this number format, or in one that
@@ -245,18 +293,27 @@ bool calibrated(const Question& q) {
 
 double half_width(const Question& q, double seconds, bool nearest_class) {
   constexpr double kUnknownClass = 0.5;  // where nothing was calibrated
+  constexpr double kPerOctave = 0.1;     // assumed: of a size beyond those that were fitted
   const auto* widths = class_facts(q).widths;
   if (widths == nullptr) return kUnknownClass;
-  const double width = (*widths)[bucket_of(seconds)];
-  return nearest_class || !calibrated(q) ? std::max(width, kUnknownClass) : width;
+  const double fitted = (*widths)[bucket_of(seconds)];
+  const double width = nearest_class || !calibrated(q) ? std::max(fitted, kUnknownClass) : fitted;
+  return width + kPerOctave * octaves_outside(q);
 }
 
 Estimate planned(const Job& job, const hardware::Machine& machine,
-                 std::optional<mapping::TilePlan> plan) {
+                 std::optional<mapping::TilePlan> plan, const traffic::PanelMisses& misses = {}) {
   Estimate estimate;
   estimate.plan = plan ? *plan : mapping::decompose(job.work, machine.gpu);
-  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu);
+  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu, misses);
   return estimate;
+}
+
+/// DRAM bytes that were not counted from the plan; the levels above see them, too.
+void set_dram_bytes(double bytes, traffic::Traffic& traffic) {
+  traffic.dram_read = Bytes::from_base(bytes) - traffic.dram_written;
+  traffic.l2 = max(traffic.l2, traffic.dram());
+  traffic.l1 = max(traffic.l1, traffic.l2);
 }
 
 void set_interval(Estimate& estimate, double half_width) {
@@ -299,7 +356,8 @@ class LearnedPredictor final : public Predictor {
                             .facts = facts};
     std::optional<FormTime> form;
     if (facts.model != nullptr) form = form_time(question);
-    Estimate estimate = planned(job, machine, form ? form->plan : std::nullopt);
+    Estimate estimate = form ? planned(job, machine, form->plan, form->misses)
+                             : planned(job, machine, std::nullopt);
     if (!form) {  // the weights hold no model of this class: the bound is all that is known
       set_time(job.work, job.roof, machine.gpu, {}, estimate);
       estimate.extrapolated = true;
@@ -308,6 +366,7 @@ class LearnedPredictor final : public Predictor {
     const Breakdown breakdown = job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
     set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
     set_interval(estimate, half_width(question, breakdown.time().base(), form->nearest_class));
+    if (form->dram_bytes) set_dram_bytes(*form->dram_bytes, estimate.traffic);
     if (form->analysis) {
       estimate.algorithm = form->analysis->algorithm;
       estimate.traffic = form->analysis->traffic;

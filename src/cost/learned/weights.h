@@ -37,9 +37,10 @@ struct GemmParameters {
   double two_waves = 0.05;  ///< the same for two waves
   double small_tile = 0.1;  ///< log slow-down per halving of the tile area below 128 x 128
   double unaligned = 0.03;  ///< log slow-down where k or n is no multiple of 4
-  double dram = 0.86;       ///< attained fraction of the DRAM bandwidth
+  double dram = 0.86;       ///< attained fraction of the data sheet's DRAM bandwidth
   double miss_mid = 2;      ///< log2(footprint of a wave / L2) at which half of the reuse is lost
   double miss_width = 0.5;
+  double join = 2.5;    ///< exponent that joins what happens on the chip and DRAM
   double split = 1e-5;  ///< reduction kernel of a split-K product
   double host = 3e-5;   ///< per call in an operator benchmark
   double floor = 5e-5;  ///< shortest call in an operator benchmark

@@ -62,7 +62,7 @@ void fields(Io& io, GemmParameters& p) {
   io("one_wave", p.one_wave, {0, 10}), io("two_waves", p.two_waves, {0, 10});
   io("small_tile", p.small_tile, kLogSlowdown), io("unaligned", p.unaligned, kLogSlowdown);
   io("dram", p.dram, kFraction), io("miss_mid", p.miss_mid, {-30, 30});
-  io("miss_width", p.miss_width, {1e-3, 30});
+  io("miss_width", p.miss_width, {1e-3, 30}), io("join", p.join, {1, 20});
   io("split", p.split, kTime), io("host", p.host, kTime), io("floor", p.floor, kFloor);
 }
 template <typename Io>

@@ -65,12 +65,21 @@ TEST(Machine, TakesTheDataSheet) {
 
 TEST(Machine, BestRatePrefersTensorUnitsForMatrices) {
   const Machine machine = test_machine();
-  EXPECT_EQ(machine.best_pipe(DType::Bf16, true), Pipe::Tensor);
+  EXPECT_EQ(machine.best_units(DType::Bf16, true), (RateKey{DType::Bf16, Pipe::Tensor}));
   EXPECT_DOUBLE_EQ(machine.best_rate(DType::Bf16, true)->base(), 10.24e12);
   EXPECT_FALSE(machine.best_rate(DType::Bf16, false));
-  EXPECT_EQ(machine.best_pipe(DType::Fp32, true), Pipe::Vector);
+  EXPECT_EQ(machine.best_units(DType::Fp32, true), (RateKey{DType::Fp32, Pipe::Vector}));
   EXPECT_DOUBLE_EQ(machine.best_rate(DType::Fp32, true)->base(), 1.28e12);
   EXPECT_FALSE(machine.best_rate(DType::Fp4, true));
+}
+
+TEST(Machine, SixteenBitsAreComputedInFp32WhereThatIsFaster) {
+  Machine machine = test_machine();
+  machine.gpu.peak[{DType::Fp16, Pipe::Vector}] = FlopsPerSecond::from_base(0.02e12);
+  EXPECT_EQ(machine.best_units(DType::Fp16, true), (RateKey{DType::Fp32, Pipe::Vector}));
+  EXPECT_DOUBLE_EQ(machine.best_rate(DType::Fp16, true)->base(), 1.28e12);
+  machine.gpu.peak[{DType::Fp16, Pipe::Vector}] = FlopsPerSecond::from_base(2.56e12);
+  EXPECT_EQ(machine.best_units(DType::Fp16, true), (RateKey{DType::Fp16, Pipe::Vector}));
 }
 
 TEST(Machine, UnknownLevelsHaveNoBandwidth) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traffic/product.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rooftile::traffic {
+
+double ProductBytes::dram(const PanelMisses& misses) const {
+  const double lost = 1.0 / (1.0 + std::exp((misses.mid - panels) / misses.width));
+  return compulsory + std::max(0.0, l2 - compulsory) * lost;
+}
+
+ProductWork product_work(const ops::KernelWork& work, const ops::GemmShape& shape) {
+  const auto outputs = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                       static_cast<double>(shape.n);
+  return {.shape = shape,
+          .bytes = work.moved().base(),
+          .in_bytes = size_of(work.dtype).base(),
+          .out_bytes = std::max(work.written.base() / outputs, 0.5)};
+}
+
+ProductBytes product_bytes(const ProductWork& work, const ProductCut& cut,
+                           const ProductMachine& machine) {
+  const auto m = static_cast<double>(work.shape.m);
+  const auto n = static_cast<double>(work.shape.n);
+  const auto k = static_cast<double>(work.shape.k);
+  const auto batch = static_cast<double>(work.shape.batch);
+  const double rows = std::ceil(m / cut.tile_m);
+  const double columns = std::ceil(n / cut.tile_n);
+  const double outputs = batch * m * n;
+  constexpr double kPartialBytes = 4;  // partial sums are FP32
+  ProductBytes out;
+  out.partial = cut.split > 1 ? kPartialBytes * cut.split * outputs : 0.0;
+  out.compulsory = work.bytes + 2 * out.partial;
+  const double results = work.out_bytes * outputs + 2 * out.partial;
+  const double a = work.in_bytes * batch * k * m * columns;
+  const double b = work.in_bytes * batch * k * n;
+  out.l2 = std::max(out.compulsory, a + b * std::ceil(rows / cut.cluster) + results);
+  out.l1 = std::max(out.l2, a + b * rows + results);
+  const double running = std::min(batch * rows * columns, machine.sms);
+  const double wave_columns = std::min(columns, std::sqrt(running));
+  const double wave_rows = std::min(rows, running / wave_columns);
+  const double shared =
+      work.in_bytes * k / cut.split *
+      (wave_columns * std::min(n, cut.tile_n) + wave_rows * std::min(m, cut.tile_m));
+  constexpr double kNoMisses = -60;
+  out.panels = machine.l2_bytes > 0 ? std::log2(shared / machine.l2_bytes) : kNoMisses;
+  return out;
+}
+
+}  // namespace rooftile::traffic

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes of a tiled matrix product at every level, from its cut. Every tile loads its rows of A and
+// its columns of B; the tiles of a thread-block cluster run side by side along m and load their
+// columns once for all of them (multicast). What the running tiles share comes from L2, as
+// libraries run the grid in square patches; the larger those panels are against the L2, the more of
+// what is requested again misses it:
+//
+//   dram = compulsory + (l2 - compulsory) sigmoid((log2(panels / L2 size) - mid) / width)
+#pragma once
+
+#include "ops/kernel_work.h"
+
+namespace rooftile::traffic {
+
+struct ProductCut {
+  double tile_m = 128, tile_n = 128;
+  double split = 1;
+  double cluster = 1;  ///< tiles along m
+};
+
+/// What of the machine the bytes depend on.
+struct ProductMachine {
+  double sms = 1;
+  double l2_bytes = 0;  ///< 0 where the size is unknown: everything stays
+};
+
+/// Calibrated: which part of the panels that tiles share misses the L2.
+struct PanelMisses {
+  double mid = 2;  ///< log2(panels / L2 size) at which half of them does
+  double width = 0.5;
+};
+
+/// Reads and writes together.
+struct ProductBytes {
+  double l1 = 0, l2 = 0;
+  double compulsory = 0;  ///< operands and results once, partial sums of split-K there and back
+  double partial = 0;     ///< partial sums, one way
+  double panels = 0;      ///< log2(bytes that the running tiles share / L2 size)
+
+  [[nodiscard]] double dram(const PanelMisses& misses) const;
+};
+
+/// `bytes` is all that the kernel moves if every tile finds the rest in L2, `in_bytes` and
+/// `out_bytes` are of an element.
+struct ProductWork {
+  ops::GemmShape shape;
+  double bytes = 0;
+  double in_bytes = 4, out_bytes = 4;
+};
+ProductWork product_work(const ops::KernelWork& work, const ops::GemmShape& shape);
+
+ProductBytes product_bytes(const ProductWork& work, const ProductCut& cut,
+                           const ProductMachine& machine);
+
+}  // namespace rooftile::traffic
