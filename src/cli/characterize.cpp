@@ -13,7 +13,7 @@
 #include "core/utf8.h"
 #include "hardware/ceilings.h"
 #include "hardware/ert.h"
-#include "hardware/load.h"
+#include "hardware/machine.h"
 #include "report/machine_curves.h"
 #include "report/page.h"
 #include "report/provenance_view.h"
@@ -65,7 +65,7 @@ characterize::LevelRule level_rule(const std::string& name) {
 void attach_gpu(const Context& context, hardware::Ceilings& ceilings) {
   const auto catalog = context.catalog();
   if (!catalog) return;
-  if (const auto gpu = hardware::load_gpu(*catalog, ceilings.device)) ceilings.gpu = gpu->id;
+  hardware::name_gpu(*catalog, ceilings);
 }
 
 const std::vector<std::string> kPictures{"svg", "html"};
