@@ -13,7 +13,7 @@
 #include "core/utf8.h"
 #include "hardware/ceilings.h"
 #include "hardware/ert.h"
-#include "hardware/load.h"
+#include "hardware/machine.h"
 #include "report/machine_curves.h"
 #include "report/page.h"
 #include "report/provenance_view.h"
@@ -63,10 +63,7 @@ characterize::LevelRule level_rule(const std::string& name) {
 
 /// The catalogue's id of the measured device, where it is a GPU that the catalogue has.
 void attach_gpu(const Context& context, hardware::Ceilings& ceilings) {
-  const auto session = context.session();
-  if (!session) return;
-  if (const auto gpu = hardware::load_gpu(session->catalog(), ceilings.device))
-    ceilings.gpu = gpu->id;
+  if (const auto session = context.session()) hardware::name_gpu(session->catalog(), ceilings);
 }
 
 const std::vector<std::string> kPictures{"svg", "html"};

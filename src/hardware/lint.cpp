@@ -22,7 +22,7 @@ struct Check {
 
 constexpr std::string_view kAllowance = "allowance";
 
-constexpr std::array<Check, 28> kChecks{{
+constexpr std::array<Check, 29> kChecks{{
     {{kUnitSlip, "every value is within orders of magnitude of real GPUs and of other values"},
      check_unit_slip},
     {{"architecture", "architecture and vendor are those of the ISA"}, check_architecture},
@@ -55,7 +55,10 @@ constexpr std::array<Check, 28> kChecks{{
      check_ridge},
     {{"bandwidth-order", "L1 >= L2 >= last level >= DRAM bandwidth"}, check_bandwidth_order},
     {{"latency-order", "L1 < L2 < last level < DRAM latency"}, check_latency_order},
-    {{"measured-above-peak", "no published measurement exceeds the data sheet"}, check_measured},
+    {{"measured-above-peak", "no published measurement exceeds the data sheet"},
+     check_measured_above},
+    {{"measured-below-peak", "no published measurement is below a quarter of the data sheet"},
+     check_measured_below},
     {{"shared", "shared_per_block <= shared <= L1 where they are one array"}, check_shared},
     {{"line-sector", "a cache line is 1, 2, 4 or 8 sectors"}, check_line_sector},
     {{"link-product", "a link's rate is what its name says, in one direction"}, check_link_product},

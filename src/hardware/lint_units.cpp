@@ -142,6 +142,10 @@ void check_unit_slip(const GpuSpec& gpu, LintReport& report) {
   expect_measured(gpu, report);
   if (gpu.interconnect)
     expect(gpu.interconnect->per_direction.base(), kLink, "/links/interconnect", report);
+  constexpr std::int64_t kMostJoined = 576;  // of the largest domain that was announced
+  if (gpu.interconnect && gpu.interconnect->gpus.value_or(1) > kMostJoined)
+    report.add("/links/interconnect/gpus", fmt::format("{} GPUs: no link joins more than {}",
+                                                       *gpu.interconnect->gpus, kMostJoined));
   if (gpu.pcie) expect(gpu.pcie->per_direction.base(), kLink, "/links/pcie", report);
 }
 

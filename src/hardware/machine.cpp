@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/load.h"
 #include "hardware/plausible.h"
 
@@ -106,6 +107,13 @@ std::optional<std::string> device_note(const GpuSpec& gpu) {
       gpu.id, gpu.devices, gpu.devices, gpu.devices);
 }
 
+void name_gpu(const Catalog& catalog, Ceilings& ceilings) {
+  const bool path =
+      ceilings.device.find('/') != std::string::npos || ceilings.device.ends_with(kExtension);
+  if (ceilings.gpu || path || ceilings.of_processor()) return;
+  if (const auto gpu = load_gpu(catalog, ceilings.device)) ceilings.gpu = gpu->id;
+}
+
 Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
                              const std::optional<std::string>& machine_file) {
   Machine machine;
@@ -121,6 +129,7 @@ Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
                                  machine.ceilings->device),
                      "measure the GPU: rooftile characterize --backend cuda, hip or opencl");
   }
+  name_gpu(catalog, *machine.ceilings);
   const auto& measured_on = machine.ceilings->gpu;
   if (gpu.empty() && !measured_on)
     return bad_input(*machine_file + ":/gpu", "the file names no GPU of the catalogue",

@@ -57,6 +57,9 @@ std::vector<Input> inputs_of(const Machine& machine);
 /// What to say of a board that is several devices to software; nothing of all others.
 std::optional<std::string> device_note(const GpuSpec& gpu);
 
+/// Ceilings that name no GPU are those of their device, where the catalogue has it.
+void name_gpu(const Catalog& catalog, Ceilings& ceilings);
+
 /// The GPU by name or path, with the ceilings of `machine_file` where one is given. A file that
 /// was measured on another GPU is an error. An empty name takes the GPU that the file names.
 Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,

@@ -183,10 +183,18 @@ std::vector<std::string> warnings_of(const Ceilings& ceilings) {
 std::vector<std::string> warnings_of(const SystemSpec& system, const GpuSpec& gpu) {
   const std::optional<LinkSpec>& own =
       system.kind == LinkKind::Fabric ? gpu.interconnect : gpu.pcie;
-  if (!own || system.link.per_direction <= own->per_direction * kAbove) return {};
-  return {fmt::format("lint: {}:/link/per_direction: {} is more than the {} of {} has ({})",
-                      system.file, format_rate(system.link.per_direction, 4), own->name, gpu.id,
-                      format_rate(own->per_direction, 4))};
+  std::vector<std::string> warnings;
+  if (own && system.link.per_direction > own->per_direction * kAbove) {
+    warnings.push_back(
+        fmt::format("lint: {}:/link/per_direction: {} is more than the {} of {} has ({})",
+                    system.file, format_rate(system.link.per_direction, 4), own->name, gpu.id,
+                    format_rate(own->per_direction, 4)));
+  }
+  if (own && own->gpus && system.gpus > *own->gpus) {
+    warnings.push_back(fmt::format("lint: {}:/gpus: {} GPUs on one {}, which joins {} of {}",
+                                   system.file, system.gpus, own->name, *own->gpus, gpu.id));
+  }
+  return warnings;
 }
 
 }  // namespace rooftile::hardware

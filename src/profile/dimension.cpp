@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/text.h"
 
 namespace rooftile::profile {
@@ -116,6 +118,18 @@ tl::unexpected<Error> negative_value(std::string_view text, const CounterCell& c
       fmt::format("column \"{}\": {} is {} and cannot be negative, but \"{}\" is", cell.column,
                   cell.shown, words_of(dimension_of(cell.counter)).noun, printable(text)),
       "the export is damaged, or columns are swapped");
+}
+
+Status check_average(const SummedTime& time, const TextSource& source) {
+  constexpr double kRounded = 0.05;  // printed digits
+  const double sum = time.calls * time.average;
+  if (!(sum > 0.0) || std::abs(time.total / sum - 1.0) <= kRounded) return {};
+  return bad_input(source.where(),
+                   fmt::format("a total of {}, but {:g} calls of {} on average are {}",
+                               format_time(Seconds::from_base(time.total)), time.calls,
+                               format_time(Seconds::from_base(time.average)),
+                               format_time(Seconds::from_base(sum))),
+                   "one of the columns is in another unit than the file says");
 }
 
 }  // namespace rooftile::profile

@@ -44,4 +44,11 @@ Result<CounterUnit> read_unit(std::string_view text, const CounterCell& cell,
 tl::unexpected<Error> negative_value(std::string_view text, const CounterCell& cell,
                                      const TextSource& source);
 
+/// The three columns of a summary; each follows from the others.
+struct SummedTime {
+  double total = 0, calls = 1, average = 0;  ///< seconds; calls are at least one
+};
+/// An error where they contradict each other: one of them is in another unit than the file says.
+Status check_average(const SummedTime& time, const TextSource& source);
+
 }  // namespace rooftile::profile

@@ -80,7 +80,7 @@ class NvprofImport {
   Index kernel_, invocations_, metric_, average_, time_, type_, device_;
   std::array<Index, 3> grid_, block_;
   std::vector<std::pair<std::size_t, std::string>> metrics_;  ///< columns of launches
-  double time_factor_ = 1.0;
+  double time_factor_ = 1.0, average_factor_ = 1.0;
   bool units_pending_ = false;
   std::size_t width_ = 0;
   Index text_kernel_;
@@ -125,7 +125,9 @@ bool NvprofImport::start_times(std::string_view line) {
   device_ = fields_.find("Device");
   time_ = fields_.find("Total Time (ns)");
   invocations_ = time_ ? fields_.find("Instances") : fields_.find("Calls");
-  time_factor_ = 1e-9;
+  average_ = time_ ? fields_.find("Avg (ns)") : fields_.find("Avg");
+  if (time_ && !average_) average_ = fields_.find("Average (ns)");
+  time_factor_ = average_factor_ = 1e-9;
   units_pending_ = false;
   if (!time_ && invocations_) {
     time_ = fields_.find("Time");
@@ -235,6 +237,13 @@ Status NvprofImport::time_row() {
   if (time.kind != NumberFormat::Kind::Number || !(calls >= 1.0)) {
     return bad_input(source_.where(), fmt::format("\"{}\" is not a time", printable(field(time_))));
   }
+  const auto average = numbers_.read(field(average_));
+  if (kind_ == Kind::Summary && average.kind == NumberFormat::Kind::Number) {
+    ROOFTILE_CHECK(check_average({.total = time.value * time_factor_,
+                                  .calls = calls,
+                                  .average = average.value * average_factor_},
+                                 source_));
+  }
   const std::size_t kernel = builder_.kernel(name);
   ROOFTILE_CHECK(add_time(kernel, time.value * time_factor_, calls, field(time_)));
   if (kind_ == Kind::Trace) {
@@ -319,6 +328,9 @@ Status NvprofImport::row(std::string_view line) {
       ROOFTILE_CHECK(read_unit(
           field(time_), {.counter = "duration", .shown = column, .column = column}, source_));
       time_factor_ = unit->factor;
+      const auto average = parse_unit(field(average_));
+      if (!average || average->kind != unit->kind) average_.reset();
+      if (average_) average_factor_ = average->factor;
       return {};
     }
     return bad_input(source_.where(), "the row of units is missing below the column names");

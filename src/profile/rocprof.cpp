@@ -31,13 +31,20 @@ bool names_a_kernel(std::string_view name) {
                   [name](std::string_view prefix) { return name.starts_with(prefix); });
   const bool plain = name.find_first_of("(<. ") == std::string_view::npos;
   const bool hip = name.size() > 3 && name.starts_with("hip") && name[3] >= 'A' && name[3] <= 'Z';
+  // Calls of RCCL; its kernels are "ncclDevKernel_..." and "ncclKernel_...".
+  const bool rccl = name.size() > 4 && name.starts_with("nccl") && name[4] >= 'A' &&
+                    name[4] <= 'Z' && name.find("Kernel") == std::string_view::npos;
   const bool domain = name == "KERNEL_DISPATCH" || name.ends_with("_API");
-  return !plain || (!prefixed && !hip && !domain);
+  return !plain || (!prefixed && !hip && !rccl && !domain);
 }
 
-/// Annotations have names of the user's own: only the file's name tells them.
-bool file_of_annotations(std::string_view file) {
-  return file.ends_with("marker_api_stats.csv") || file.ends_with("roctx_stats.csv");
+/// Annotations have names of the user's own, and interfaces come with every release: the file's
+/// name tells them.
+bool file_of_calls(std::string_view file) {
+  constexpr std::array<std::string_view, 3> kEndings{"_api_stats.csv", "marker_stats.csv",
+                                                     "roctx_stats.csv"};
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [file](std::string_view ending) { return file.ends_with(ending); });
 }
 
 struct CounterColumn {
@@ -75,7 +82,7 @@ class RocprofImport {
   LineFields fields_;
   char delimiter_ = ',';
   std::size_t width_ = 0;
-  Index kernel_, dispatch_, start_, end_, duration_, counter_, value_, calls_, total_;
+  Index kernel_, dispatch_, start_, end_, duration_, counter_, value_, calls_, total_, average_;
   Index grid_, block_;
   std::vector<std::string> columns_;  ///< names of the header
   std::vector<CounterColumn> counters_;
@@ -110,6 +117,7 @@ bool RocprofImport::start_table(std::string_view line) {
   value_ = any_of({"Counter_Value"});
   calls_ = any_of({"Calls"});
   total_ = any_of({"TotalDurationNs"});
+  average_ = any_of({"AverageNs"});
   grid_ = any_of({"Grid_Size", "grd"});
   block_ = any_of({"Workgroup_Size", "wgr"});
   counter_columns();
@@ -155,7 +163,11 @@ Status RocprofImport::add_time(std::size_t kernel) {
   if (total_) {
     ROOFTILE_TRY(const auto total, number(total_, "the time"));
     ROOFTILE_TRY(const auto calls, number(calls_, "the number of calls"));
+    ROOFTILE_TRY(const auto average, number(average_, "the average"));
     if (total && calls && *calls > 0.0) {
+      ROOFTILE_CHECK(check_average(
+          {.total = *total * 1e-9, .calls = *calls, .average = average.value_or(0.0) * 1e-9},
+          source_));
       builder_.add(kernel, "duration", *total * 1e-9 / *calls, *calls);
     }
     return {};
@@ -217,7 +229,7 @@ Status RocprofImport::row() {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   if (name.empty()) return bad_input(source_.where(), "the row has no kernel name");
-  if (total_ && (!names_a_kernel(field(kernel_)) || file_of_annotations(source_.name()))) {
+  if (total_ && (!names_a_kernel(field(kernel_)) || file_of_calls(source_.name()))) {
     return not_kernels(source_.where(),
                        "kernel statistics are in results.stats.csv (rocprof --stats) or in "
                        "*_kernel_stats.csv (rocprofv3 --kernel-trace --stats)");

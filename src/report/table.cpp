@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -203,8 +204,12 @@ std::string_view short_phase(std::string_view phase) {
 
 std::string csv_field(std::string_view text) {
   std::string clean = visible(text);
+  // Also in full width, which some spreadsheets take for the same.
+  constexpr std::array<std::string_view, 8> kFormulas{
+      "=", "+", "-", "@", "\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D", "\xEF\xBC\xA0"};
   const bool formula =
-      clean.size() > 1 && std::string_view("=+-@").find(clean[0]) != std::string::npos;
+      clean.size() > 1 && std::any_of(kFormulas.begin(), kFormulas.end(),
+                                      [&](std::string_view f) { return clean.starts_with(f); });
   if (formula && !parse_double(clean)) clean.insert(0, 1, '\'');
   if (clean.find_first_of(",\"") == std::string::npos) return clean;
   std::string out = "\"";

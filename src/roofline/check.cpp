@@ -92,17 +92,20 @@ void byte_order(const Chart& chart, MemoryLevel upper, MemoryLevel lower,
                                  count, share * 100, name_of(upper), name_of(lower))});
 }
 
-/// Times in another unit than the export says: launches shorter than any, or all kernels three
-/// orders of magnitude below their roofs.
+/// Times in another unit than the export says: launches shorter or longer than any, or all kernels
+/// three orders of magnitude below their roofs.
 void implausible_times(const Chart& chart, std::vector<Warning>& warnings) {
   constexpr double kShortest = 0.5e-6;  // of 357,000 kernels replayed from graphs: 1.65 us
+  constexpr double kLongest = 10;       // drivers end kernels of a display after seconds
   constexpr double kLeastShare = 0.002;
+  const Point* longest = nullptr;
   std::int64_t timed = 0, brief = 0, placed = 0, far_below = 0;
   for (const Point& point : chart.points) {
     if (point.record.time && point.record.launches > 0) {
       const double each = point.record.time->base() / static_cast<double>(point.record.launches);
       timed += 1;
       brief += each < kShortest ? 1 : 0;
+      if (each > kLongest) longest = longest ? longest : &point;
     }
     if (point.fraction_of_roof) {
       placed += 1;
@@ -114,6 +117,12 @@ void implausible_times(const Chart& chart, std::vector<Warning>& warnings) {
         {"times", fmt::format("{} of {} kernels last less than {:g} us per launch, less than any "
                               "kernel does: are the times in another unit than the export says?",
                               brief, timed, kShortest * 1e6)});
+  }
+  if (longest != nullptr) {
+    warnings.push_back(
+        {"times", fmt::format("{} lasts more than {:g} s per launch: is its time in another unit "
+                              "than the export says?",
+                              longest->short_name, kLongest)});
   }
   if (placed > 0 && far_below == placed) {
     warnings.push_back(

@@ -255,7 +255,8 @@ Status check_roofs(const roofline::Roofs& roofs, const std::string& file,
 Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Catalog& catalog,
                                       const std::optional<hardware::Machine>& known,
                                       Warnings& warnings, std::vector<Input>& inputs) {
-  ROOFTILE_TRY(const hardware::Ceilings ceilings, hardware::load_ceilings(*request.machine));
+  ROOFTILE_TRY(hardware::Ceilings ceilings, hardware::load_ceilings(*request.machine));
+  hardware::name_gpu(catalog, ceilings);
   // A processor is in no catalogue, and neither is every GPU: their ceilings stand alone.
   if (!known && !ceilings.gpu) {
     ROOFTILE_CHECK(hardware::check_plausible(ceilings));

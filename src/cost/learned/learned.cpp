@@ -26,7 +26,7 @@ struct FormTime {
   std::optional<mapping::TilePlan> plan;
   std::optional<AnalyticalTime> analysis = {};  ///< of a convolution: how it runs
   traffic::PanelMisses misses = {};             ///< of a product
-  std::optional<double> dram_bytes = {};  ///< of rows: what the time counts, re-reads included
+  double dram_bytes = 0;  ///< of rows: what the time counts, re-reads included; 0 for others
 };
 
 /// What the weights say of one class of kernels on one machine.
@@ -75,10 +75,9 @@ double plateau_of(const Question& q, hardware::RateKey units, double peak, const
   const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(units);
   const hardware::RateKey half{DType::Bf16, hardware::Pipe::Tensor};
   const bool shares = units.dtype == DType::Tf32 && q.machine.gpu.peak.contains(half);
-  const double value =
-      plateau(q.machine.gpu,
-              {.peak = peak, .key = shares ? half : units, .measured_ceiling = measured}, p,
-              q.weights);
+  const double value = plateau(
+      q.machine.gpu, {.peak = peak, .key = shares ? half : units, .measured_ceiling = measured}, p,
+      q.weights);
   q.facts.levels.push_back({.of = &p, .key = units, .value = value});
   return value;
 }
@@ -366,7 +365,7 @@ class LearnedPredictor final : public Predictor {
     const Breakdown breakdown = job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
     set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
     set_interval(estimate, half_width(question, breakdown.time().base(), form->nearest_class));
-    if (form->dram_bytes) set_dram_bytes(*form->dram_bytes, estimate.traffic);
+    if (form->dram_bytes > 0) set_dram_bytes(form->dram_bytes, estimate.traffic);
     if (form->analysis) {
       estimate.algorithm = form->analysis->algorithm;
       estimate.traffic = form->analysis->traffic;

@@ -46,8 +46,8 @@ constexpr std::array kPlausible{
     Plausible{"image_size", 8, 16384},
     Plausible{"patch_size", 1, 1024},
     Plausible{"num_channels", 1, 1024},
-    Plausible{"num_local_experts", 1, 4096},
-    Plausible{"num_experts", 1, 4096},
+    Plausible{"num_local_experts", 1, 2048},
+    Plausible{"num_experts", 1, 2048},
 };
 
 template <typename Range>

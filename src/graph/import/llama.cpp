@@ -125,8 +125,8 @@ Status read_window_layers(const HfReader& config, const TypeDefaults& type, Llam
 Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaConfig& c) {
   // An absent key is the class default; null is what the class derives.
   const bool class_kv = type.kv_heads > 0 && !config.has("num_key_value_heads");
-  ROOFTILE_TRY(c.kv_heads, class_kv ? config.size_or("num_key_value_heads", type.kv_heads)
-                                    : config.size_or_derived("num_key_value_heads", c.heads));
+  ROOFTILE_TRY(c.kv_heads,
+               config.size_or("num_key_value_heads", class_kv ? type.kv_heads : c.heads));
   if (c.heads % c.kv_heads != 0) {
     const std::string hint =
         class_kv ? fmt::format("without num_key_value_heads {} has {}", type.type, type.kv_heads)

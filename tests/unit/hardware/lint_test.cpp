@@ -201,6 +201,7 @@ std::vector<Case> cases() {
       {"bandwidth-order", "/measured/l2_read", "200.0 GB/s", {{"800 GB/s", "200 GB/s"}}},
       {"latency-order", "/memory/l2/latency", "30", {{"200 cycles", "25 cycles"}}},
       {"measured-above-peak", "/measured/dram_read", "256.0 GB/s", {{"240 GB/s", "280 GB/s"}}},
+      {"measured-below-peak", "/measured/dram_read", "256.0 GB/s", {{"240 GB/s", "60 GB/s"}}},
       {"measured-above-peak", "/measured/rate/bf16_tensor", "10.24 TFLOP/s", {{"\"9 T", "\"11 T"}}},
       {"measured-above-peak", "/measured/l1_per_sm", "128 B/clk", {{"120 B/clk", "140 B/clk"}}},
       {"shared", "/sm/shared_per_block", "64 KiB", {{"48 KiB", "80 KiB"}}},

@@ -36,7 +36,9 @@ TEST(Table, CsvFieldsAreQuotedWhenNeeded) {
 }
 
 TEST(Table, FormulasOfSpreadsheetsAreDefused) {
-  for (const char* formula : {"=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=x"}) {
+  for (const char* formula : {"=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=x",
+                              "\xEF\xBC\x9D"
+                              "1"}) {
     EXPECT_TRUE(csv_field(formula).starts_with("'")) << formula;
   }
   EXPECT_EQ(csv_field("=HYPERLINK(\"u\",1)"), "\"'=HYPERLINK(\"\"u\"\",1)\"");
