@@ -116,7 +116,7 @@ TEST(BoundProperty, FlopsAndCompulsoryBytesDoNotDependOnTheGpu) {
   }
 }
 
-class EveryModel : public testing::TestWithParam<std::string> {};
+class EveryModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryModel, TotalsAreTheSumOfTheirParts) {
   Request request;
@@ -172,7 +172,7 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryModel, testing::ValuesIn(model_names()),
+INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryModel, ::testing::ValuesIn(model_names()),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) {

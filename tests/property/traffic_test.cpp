@@ -14,7 +14,7 @@
 namespace rooftile::study {
 namespace {
 
-class EveryCnn : public testing::TestWithParam<const char*> {};
+class EveryCnn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(EveryCnn, HasTrafficAndLimiterOnEveryGpu) {
   const Catalog catalog = Catalog::embedded();
@@ -49,8 +49,8 @@ TEST_P(EveryCnn, HasTrafficAndLimiterOnEveryGpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryCnn,
-                         testing::Values("alexnet", "vgg16", "googlenet", "resnet18", "resnet50",
-                                         "resnet152", "inception-v3", "mobilenet-v2"));
+                         ::testing::Values("alexnet", "vgg16", "googlenet", "resnet18", "resnet50",
+                                           "resnet152", "inception-v3", "mobilenet-v2"));
 
 }  // namespace
 }  // namespace rooftile::study

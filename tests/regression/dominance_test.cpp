@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "embedded_session.h"
 #include "graph/import_model.h"
 #include "hardware/load.h"
 #include "hardware/machine.h"
@@ -81,14 +82,13 @@ struct Timed {
 /// The step on every GPU that has the rates and states what is compared.
 std::vector<Timed> runs_of(Request request, const std::vector<hardware::Machine>& machines,
                            const cost::Predictor& predictor) {
-  static const Catalog kCatalog = Catalog::embedded();
   const auto dtype = parse_dtype(request.dtype);
   std::vector<Timed> runs;
   for (const hardware::Machine& machine : machines) {
     auto q = dtype ? qualities(machine, *dtype) : std::nullopt;
     if (!q) continue;
     request.gpu = machine.gpu.id;
-    const auto report = study::predict_with(request, kCatalog, predictor);
+    const auto report = testing::embedded_session().predict(request, predictor);
     if (report) runs.push_back({machine.gpu.id, std::move(*q), report->latency.total_ms});
   }
   return runs;

@@ -13,6 +13,7 @@
 #include "core/catalog.h"
 #include "cost/learned/chip.h"
 #include "cost/predictor.h"
+#include "embedded_session.h"
 #include "hardware/machine.h"
 #include "rooftile/request.h"
 #include "study/predict.h"
@@ -96,13 +97,13 @@ TEST_P(Roofs, NoRowMovesMoreThanItsLevelsDeliver) {
       request.gpu = GetParam(), request.dtype = dtype;
       if (dtype == std::string("fp8_e4m3") && request.model == "resnet50")
         continue;  // no such layers
-      const auto report = study::predict_with(request, catalog_, *predictor_);
+      const auto report = testing::embedded_session().predict(request, *predictor_);
       if (!report) continue;  // no such units
       const std::string name = fmt::format("{} --phase {} --batch {} --dtype {} --gpu {}",
                                            step.model, step.phase, step.batch, dtype, GetParam());
       for (const OperatorReport& row : report->operators) check_levels(row, *machine, name);
-      const auto kernels =
-          study::estimate_kernels(request, std::nullopt, *machine, catalog_, *predictor_);
+      const auto kernels = study::estimate_kernels(request, std::nullopt, *machine,
+                                                   testing::embedded_session(), *predictor_);
       ASSERT_TRUE(kernels) << to_string(kernels.error());
       for (const auto& op : kernels->operators) check_dram(op, *machine, name);
     }
