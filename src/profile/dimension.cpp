@@ -123,7 +123,7 @@ tl::unexpected<Error> negative_value(std::string_view text, const CounterCell& c
 Status check_average(const SummedTime& time, const TextSource& source) {
   constexpr double kRounded = 0.05;  // printed digits
   const double sum = time.calls * time.average;
-  if (!(sum > 0.0) || std::abs(time.total / sum - 1.0) <= kRounded) return {};
+  if (!(sum > 0.0) || time.total < 0.0 || std::abs(time.total / sum - 1.0) <= kRounded) return {};
   return bad_input(source.where(),
                    fmt::format("a total of {}, but {:g} calls of {} on average are {}",
                                format_time(Seconds::from_base(time.total)), time.calls,

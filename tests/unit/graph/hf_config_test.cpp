@@ -150,8 +150,8 @@ TEST(HfNotes, SayWhatTheGraphDoesNotFollow) {
                   .notes.empty());
 }
 
-// Sizes that follow from others (n_inner, head_dim, key/value heads as many as heads) are no
-// assumption; those of the configuration class are, absent or null.
+// Sizes that follow from others (n_inner, head_dim) are no assumption; those of the configuration
+// class are, absent or null, and so are key/value heads as many as heads: few models have them.
 TEST(HfNotes, ListTheSizesThatWereAssumed) {
   const std::string sizes = R"("num_hidden_layers": 2, "num_attention_heads": 8,
       "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 512)";
@@ -159,11 +159,14 @@ TEST(HfNotes, ListTheSizesThatWereAssumed) {
     return import("{\"model_type\": \"" + type + "\", " + sizes + more + "}").notes;
   };
   using Notes = std::vector<std::string>;
-  EXPECT_EQ(notes("llama", R"(, "hidden_size": 512)"), Notes{});
-  EXPECT_EQ(notes("llama", ""),
+  EXPECT_EQ(notes("llama", R"(, "hidden_size": 512, "num_key_value_heads": 8)"), Notes{});
+  EXPECT_EQ(
+      notes("llama", R"(, "hidden_size": 512)"),
+      Notes{"sizes: not given by the file, assumed as in LlamaConfig: num_key_value_heads = 8"});
+  EXPECT_EQ(notes("llama", R"(, "num_key_value_heads": 8)"),
             Notes{"sizes: not given by the file, assumed as in LlamaConfig: hidden_size = 4096"});
   EXPECT_EQ(
-      notes("llama", R"(, "hidden_size": null)"),
+      notes("llama", R"(, "hidden_size": null, "num_key_value_heads": 8)"),
       Notes{"sizes: not given by the file, assumed as in LlamaConfig: hidden_size = 4096 (null)"});
   EXPECT_EQ(notes("mistral", R"(, "hidden_size": 512)"),
             Notes{"sizes: not given by the file, assumed as in MistralConfig: "
@@ -174,8 +177,8 @@ TEST(HfNotes, ListTheSizesThatWereAssumed) {
 
 TEST(HfNotes, NameSizesThatNoModelHas) {
   const std::string text = R"({"model_type": "llama", "hidden_size": 4096000,
-      "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008,
-      "vocab_size": 32, "max_position_embeddings": 2048})";
+      "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
+      "intermediate_size": 11008, "vocab_size": 32, "max_position_embeddings": 2048})";
   EXPECT_EQ(import(text).notes,
             (std::vector<std::string>{"sizes: out of the range of known models: hidden_size = "
                                       "4096000 (models have 8 to 65536), vocab_size = 32 (models "

@@ -62,7 +62,7 @@ TEST(Plausible, ADeclaredExceptionIsUsed) {
   std::string text = edited("256 GB/s", "32 TB/s");
   const std::string allow =
       R"("lint": {"allow": {"unit-slip": "it is so", "dram-factor": "it is so", "ridge": "so",)"
-      R"( "bandwidth-order": "so", "measured-above-peak": "so"}}, "doubts")";
+      R"( "bandwidth-order": "so", "measured-above-peak": "so", "measured-below-peak": "so"}}, "doubts")";
   text.replace(text.find("\"doubts\""), 8, allow);
   const auto machine = loaded(text);
   ASSERT_TRUE(machine) << to_string(machine.error());

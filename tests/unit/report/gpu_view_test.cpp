@@ -83,7 +83,7 @@ TEST(GpuView, LintNamesFileRuleAndReason) {
               HasSubstr("catalog:gpus/a.json:/memory/dram/bandwidth: dram-product: 256 GB/s"));
   EXPECT_THAT(text, HasSubstr("power at /power: a joke"));
   EXPECT_THAT(text, HasSubstr("error: catalog:gpus/c.json"));
-  EXPECT_THAT(text, HasSubstr("5 files, 29 rules: 2 findings, 1 declared exception\n"));
+  EXPECT_THAT(text, HasSubstr("5 files, 30 rules: 2 findings, 1 declared exception\n"));
   const auto json = nlohmann::json::parse(lint_to_json(files));
   EXPECT_EQ(json["clean"], false);
   EXPECT_EQ(json["files"][0]["findings"][0]["rule"], "dram-product");
