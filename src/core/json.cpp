@@ -70,12 +70,12 @@ class CheckedBuilder : public nlohmann::json_sax<ordered_json> {
     return add(std::move(value));
   }
   bool binary(binary_t& /*value*/) override { return fail("binary data"); }
-  bool start_object(std::size_t /*size*/) override { return open(ordered_json::object()); }
+  bool start_object(std::size_t /*size*/) override { return open(false); }
   bool end_object() override { return close(); }
-  bool start_array(std::size_t /*size*/) override { return open(ordered_json::array()); }
+  bool start_array(std::size_t /*size*/) override { return open(true); }
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
-    if (!open_.back().keys.insert(value).second) {
+    if (!is_new(open_.back(), value)) {
       return fail(fmt::format("the key \"{}\" appears twice in one object", printable(value)));
     }
     open_.back().key = std::move(value);
@@ -91,45 +91,56 @@ class CheckedBuilder : public nlohmann::json_sax<ordered_json> {
   std::size_t error_position = 0;
 
  private:
+  /// A list or an object whose end has not come. Its members are kept here until then: as keys of
+  /// an ordered_json are constant, an object that grows would copy all that is in it.
   struct Open {
-    ordered_json* node;
-    std::string key;
-    std::unordered_set<std::string> keys;
+    bool is_array = false;
+    std::string key;  ///< of the next member
+    std::vector<std::pair<std::string, ordered_json>> members;
+    ordered_json::array_t elements;
+    std::unordered_set<std::string> keys;  ///< of the members, where they are many
   };
 
-  template <typename V>
-  ordered_json* place(V&& value) {
-    if (open_.empty()) {
-      root_ = std::forward<V>(value);
-      return &root_;
+  static bool is_new(Open& object, const std::string& key) {
+    constexpr std::size_t kFew = 16;
+    if (object.members.size() < kFew) {
+      return std::none_of(object.members.begin(), object.members.end(),
+                          [&key](const auto& member) { return member.first == key; });
     }
-    Open& parent = open_.back();
-    if (parent.node->is_array()) {
-      parent.node->push_back(std::forward<V>(value));
-      return &parent.node->back();
+    if (object.keys.empty()) {
+      for (const auto& [name, value] : object.members) object.keys.insert(name);
     }
-    // The key is known to be new, so append without ordered_json's linear search.
-    auto& members = parent.node->get_ref<ordered_json::object_t&>();
-    static_cast<ordered_json::object_t::Container&>(members).emplace_back(
-        std::move(parent.key), ordered_json(std::forward<V>(value)));
-    return &members.back().second;
+    return object.keys.insert(key).second;
   }
+
   template <typename V>
   bool add(V&& value) {
-    place(std::forward<V>(value));
+    if (open_.empty()) {
+      root_ = std::forward<V>(value);
+    } else if (open_.back().is_array) {
+      open_.back().elements.emplace_back(std::forward<V>(value));
+    } else {
+      Open& object = open_.back();
+      object.members.emplace_back(std::move(object.key), std::forward<V>(value));
+    }
     return true;
   }
-  bool open(ordered_json&& container) {
+  bool open(bool is_array) {
     if (open_.size() >= max_depth_) {
       return fail(fmt::format("nested more than {} levels deep", max_depth_));
     }
-    ordered_json* node = place(std::move(container));
-    open_.push_back({.node = node, .key = {}, .keys = {}});
+    open_.emplace_back().is_array = is_array;
     return true;
   }
   bool close() {
+    Open done = std::move(open_.back());
     open_.pop_back();
-    return true;
+    if (done.is_array) return add(ordered_json(std::move(done.elements)));
+    ordered_json object = ordered_json::object();
+    ordered_json::object_t::Container& members = object.get_ref<ordered_json::object_t&>();
+    members.reserve(done.members.size());
+    for (auto& [key, value] : done.members) members.emplace_back(std::move(key), std::move(value));
+    return add(std::move(object));
   }
   bool fail(std::string text) {
     message = std::move(text);
