@@ -51,7 +51,8 @@ struct AlgorithmTraffic {
 struct LayerTraffic {
   std::string name;
   std::string op;
-  std::string phase;  ///< forward | backward | ...; of a convolution forward | dgrad | wgrad
+  std::string phase;  ///< forward | backward | accumulate | optimizer
+  std::string pass;   ///< of a convolution: forward | dgrad | wgrad
   std::int64_t count = 1;
   std::string shape;
   std::string dtype;

@@ -39,22 +39,22 @@ std::string shares_text(const ScaleVariant& variant) {
   return text;
 }
 
-/// Of the speed-up: "1.38 - 1.48"; the machine as it is has none.
-std::string speedup_interval(const ScaleVariant& variant) {
-  if (!states_interval(variant.speedup_low, variant.speedup_high)) return "-";
-  return fmt::format("{:.2f} - {:.2f}", variant.speedup_low, variant.speedup_high);
+/// "1.43x (1.38-1.48)" with its 80 % interval; the machine as it is has none.
+std::string speedup_text(const ScaleVariant& variant) {
+  std::string text = fmt::format("{:.2f}x", variant.speedup);
+  if (states_interval(variant.speedup_low, variant.speedup_high))
+    text += fmt::format(" ({:.2f}-{:.2f})", variant.speedup_low, variant.speedup_high);
+  return text;
 }
 
 std::string variants_text(const ScaleStep& step, const TextOptions& options) {
   Table table({{.title = "machine"},
                {.title = "time", .align = Align::Right},
                {.title = "speed-up", .align = Align::Right},
-               {.title = "80 % interval", .align = Align::Right, .optional = true},
                {.title = "cost", .align = Align::Right},
                {.title = "percent of time by limiter"}});
   const auto add = [&table](const ScaleVariant& variant) {
-    table.add({factors_text(variant), format_ms(variant.time_ms),
-               fmt::format("{:.2f}x", variant.speedup), speedup_interval(variant),
+    table.add({factors_text(variant), format_ms(variant.time_ms), speedup_text(variant),
                fmt::format("{:.2f}", variant.cost), shares_text(variant)});
   };
   add(step.base);

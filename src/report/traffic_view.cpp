@@ -96,6 +96,7 @@ ordered_json layer_json(const TrafficReport& report, const LayerTraffic& layer) 
     for (const AlgorithmTraffic& a : layer.algorithms)
       json["algorithms"].push_back(algorithm_json(a));
   }
+  if (!layer.pass.empty()) json["pass"] = layer.pass;
   if (layer.latency_exact_ms) json["latency_exact_ms"] = *layer.latency_exact_ms;
   if (layer.simulated) json["simulated_bytes"] = level_json(*layer.simulated);
   return json;
@@ -134,10 +135,10 @@ std::string simulated_text(const TrafficReport& report, const TextOptions& optio
 }
 
 std::string algorithms_text(const LayerTraffic& layer, const TextOptions& options) {
-  std::string text =
-      "\n" + wrapped(fmt::format("{} {}: {}, {} CTAs of {} in {:.1f} waves", layer.shape,
-                                 layer.phase, layer.algorithm, layer.ctas, layer.tile, layer.waves),
-                     options.width, 2);
+  std::string text = "\n" + wrapped(fmt::format("{} {}: {}, {} CTAs of {} in {:.1f} waves",
+                                                layer.shape, part_of_step(layer), layer.algorithm,
+                                                layer.ctas, layer.tile, layer.waves),
+                                    options.width, 2);
   Table table({{.title = "algorithm"},
                {.title = "tile"},
                {.title = "FLOPs", .align = Align::Right},
@@ -201,9 +202,10 @@ std::string totals_text(const TrafficReport& report, int width) {
 /// Left out of a narrow table, from the right: tile, waves, bytes written, reuse; and the phase
 /// where there is but one.
 std::string layers_text(const TrafficReport& report, const TextOptions& options) {
-  const bool one_phase = std::all_of(
-      report.layers.begin(), report.layers.end(),
-      [&](const LayerTraffic& layer) { return layer.phase == report.layers.front().phase; });
+  const bool one_phase =
+      std::all_of(report.layers.begin(), report.layers.end(), [&](const LayerTraffic& layer) {
+        return part_of_step(layer) == part_of_step(report.layers.front());
+      });
   Table table({{.title = "layer", .shrink = true},
                {.title = "phase", .optional = one_phase},
                {.title = "x", .align = Align::Right},
@@ -220,7 +222,7 @@ std::string layers_text(const TrafficReport& report, const TextOptions& options)
   for (const LayerTraffic& layer : report.layers) {
     const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
     table.add(
-        {layer.name, std::string(short_phase(layer.phase)), std::to_string(layer.count),
+        {layer.name, std::string(short_phase(part_of_step(layer))), std::to_string(layer.count),
          format_ms(layer.latency_ms), layer.limiter, bytes(layer.read.l1), bytes(layer.read.l2),
          bytes(layer.read.dram),
          fmt::format("{}/{}/{}", share_of(layer.read.l1, layer, report.l1_ceiling),
@@ -301,7 +303,7 @@ std::string traffic_to_csv(const TrafficReport& report) {
       "ms,"
       "reuse_l1,reuse_l2,demand_l1,demand_l2,demand_dram,ceiling_l1,ceiling_l2,ceiling_dram,"
       "simulated_l1_bytes,simulated_l2_bytes,simulated_dram_read_bytes,"
-      "algorithms_ms\n";
+      "algorithms_ms,pass\n";
   for (const LayerTraffic& l : report.layers) {
     const double dram = l.read.dram + l.dram_written;
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
@@ -317,7 +319,7 @@ std::string traffic_to_csv(const TrafficReport& report) {
     text += l.simulated
                 ? fmt::format("{},{},{},", l.simulated->l1, l.simulated->l2, l.simulated->dram)
                 : std::string(",,,");
-    text += algorithms_field(l) + "\n";
+    text += algorithms_field(l) + "," + l.pass + "\n";
   }
   if (report.host_ms > 0) {
     const auto columns = std::count(text.begin(), text.begin() + text.find('\n'), ',');

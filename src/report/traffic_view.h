@@ -16,6 +16,11 @@ using rooftile::LayerTraffic;
 using rooftile::LevelBytes;
 using rooftile::TrafficReport;
 
+/// What tells the kernels of a layer apart: its pass where it has one, else its phase.
+inline const std::string& part_of_step(const LayerTraffic& layer) {
+  return layer.pass.empty() ? layer.phase : layer.pass;
+}
+
 std::string traffic_to_text(const TrafficReport& report, const TextOptions& options);
 std::string traffic_to_json(const TrafficReport& report);
 std::string traffic_to_csv(const TrafficReport& report);

@@ -171,8 +171,11 @@ Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::C
     return launched;
   }
   ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));
-  return StepKernels{
-      .kernels = {{.name = "conv", .work = std::move(work)}}, .notes = {}, .model = {}};
+  const auto phase =
+      conv->pass == ops::ConvPass::Forward ? execution::Phase::Forward : execution::Phase::Backward;
+  return StepKernels{.kernels = {{.name = "conv", .phase = phase, .work = std::move(work)}},
+                     .notes = {},
+                     .model = {}};
 }
 
 }  // namespace rooftile::study

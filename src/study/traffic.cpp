@@ -111,7 +111,7 @@ struct Study {
 
 /// "features/conv5, dgrad": a layer of a training step has several kernels.
 std::string kernel_place(const report::LayerTraffic& layer) {
-  return layer.name + ", " + layer.phase;
+  return layer.name + ", " + report::part_of_step(layer);
 }
 
 /// "128x64", or "128x64/4" where four CTAs share an output tile along k.
@@ -272,12 +272,12 @@ std::vector<report::AlgorithmTraffic> algorithms_of(const ops::ConvShape& conv,
   return out;
 }
 
-std::string phase_of(const execution::Launch& kernel) {
-  if (const auto* conv = std::get_if<ops::ConvShape>(&kernel.work.shape)) {
-    constexpr std::array<std::string_view, 3> kPasses{"forward", "dgrad", "wgrad"};
-    return std::string(kPasses[static_cast<std::size_t>(conv->pass)]);
-  }
-  return std::string(execution::name_of(kernel.phase));
+/// Of a convolution; empty for other kernels.
+std::string pass_of(const ops::KernelWork& work) {
+  const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
+  if (conv == nullptr) return {};
+  constexpr std::array<std::string_view, 3> kPasses{"forward", "dgrad", "wgrad"};
+  return std::string(kPasses[static_cast<std::size_t>(conv->pass)]);
 }
 
 /// The row of a kernel as it was predicted; `op` takes on what the options force upon it.
@@ -289,7 +289,8 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   report::LayerTraffic layer;
   layer.name = op.kernel.name;
   layer.op = work.op;
-  layer.phase = phase_of(op.kernel);
+  layer.phase = execution::name_of(op.kernel.phase);
+  layer.pass = pass_of(work);
   layer.count = op.kernel.count;
   layer.shape = ops::shape_text(work.shape);
   layer.dtype = name_of(work.dtype);
@@ -408,7 +409,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
       operators[i].estimate = operators[index].estimate;
       report.layers.push_back(report.layers[index]);
       report.layers.back().name = kernel.name;
-      report.layers.back().phase = phase_of(kernel);
+      report.layers.back().phase = execution::name_of(kernel.phase);
       report.layers.back().count = kernel.count;
       continue;
     }

@@ -15,7 +15,8 @@ TrafficReport one_layer() {
   LayerTraffic layer;
   layer.name = "a/conv";
   layer.op = "conv2d";
-  layer.phase = "wgrad";
+  layer.phase = "backward";
+  layer.pass = "wgrad";
   layer.shape = "1x1";
   layer.dtype = "fp32";
   layer.read = {.l1 = 8e6, .l2 = 4e6, .dram = 1e6};
@@ -79,7 +80,7 @@ TEST(TrafficView, NarrowTablesSayWhatTheyLeaveOut) {
   const std::string narrow = traffic_to_text(report, {.color = false, .width = 70});
   EXPECT_NE(narrow.find("no room for: phase, reuse, written, waves, tile;"), std::string::npos)
       << narrow;
-  report.layers.back().phase = "forward";  // now the phase tells the rows apart
+  report.layers.back().pass = "forward";  // now the pass tells the rows apart
   EXPECT_NE(traffic_to_text(report, {.color = false, .width = 70}).find("  fwd  "),
             std::string::npos);
   EXPECT_EQ(traffic_to_text(report, {.color = false, .width = 140}).find("no room"),
@@ -88,6 +89,8 @@ TEST(TrafficView, NarrowTablesSayWhatTheyLeaveOut) {
 
 TEST(TrafficView, JsonListsTheAlgorithms) {
   const std::string json = traffic_to_json(one_layer());
+  EXPECT_NE(json.find("\"phase\": \"backward\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"pass\": \"wgrad\""), std::string::npos) << json;
   EXPECT_NE(json.find("\"algorithms\""), std::string::npos);
   EXPECT_NE(json.find("\"flops\": 3000000000.0"), std::string::npos) << json;
   EXPECT_NE(json.find("\"tile\": \"64x32/2\""), std::string::npos) << json;
@@ -102,7 +105,7 @@ TEST(TrafficView, CsvHasReuseDemandAndFractions) {
           "ceiling_l2,ceiling_dram,simulated_l1_bytes,"),
       std::string::npos);
   EXPECT_NE(csv.find(",fft,exact,0.75,2,4,8000000000,4000000000,2000000000,0.1,0.25,0.5,,,,"
-                     "fft=0.5;implicit_gemm=1\n"),
+                     "fft=0.5;implicit_gemm=1,wgrad\n"),
             std::string::npos)
       << csv;
   TrafficReport unknown = one_layer();
