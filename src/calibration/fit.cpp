@@ -60,7 +60,9 @@ class Fitter {
   Result<Fits> run(const Catalog& catalog) {
     ROOFTILE_CHECK(check_fittable(dataset_));
     ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
-    ROOFTILE_TRY(shipped_, read_default(catalog));
+    ROOFTILE_TRY(const auto shipped, read_weights_file(catalog, "default"));
+    ROOFTILE_TRY(shipped_, parse_weights(shipped.content, shipped.name));
+    shipped_input_ = make_input("predictor", shipped_.name, shipped);
     for (const hardware::GpuSpec& gpu : catalogue_) ROOFTILE_CHECK(hardware::check_plausible(gpu));
     if (options_.all_gpus) prepare(std::nullopt);
     if (options_.leave_one_out) {
@@ -73,6 +75,7 @@ class Fitter {
                                               .progress = options_.progress}));
     Fits fits;
     fits.inputs = inputs_of(dataset_);
+    add_inputs({shipped_input_}, fits.inputs);
     for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     for (Fold& fold : folds_) {
       finish(fold);
@@ -87,6 +90,7 @@ class Fitter {
   /// The forms, and the catalogue: what it publishes about GPUs without rows goes into the fit.
   [[nodiscard]] std::string format() const {
     Fnv1a hash;
+    hash.add(shipped_input_.sha256);
     for (const hardware::GpuSpec& gpu : catalogue_) {
       hash.add(gpu.input.sha256);
       hash.add(gpu.arch.input.sha256);
@@ -249,6 +253,7 @@ class Fitter {
   const FitOptions& options_;
   std::vector<hardware::GpuSpec> catalogue_;
   Weights shipped_;         ///< for parts that the data say nothing about
+  Input shipped_input_;     ///< the record of their file
   std::deque<Fold> folds_;  ///< tasks keep references
   Tasks tasks_;
   TaskResults results_;

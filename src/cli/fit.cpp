@@ -112,7 +112,10 @@ Status run_fit(FitCommand command, const Context& context) {
   if (!command.campaign.empty()) {
     ROOFTILE_CHECK(calibration::keep_campaign(command.campaign, dataset));
   }
-  if (command.inspect) return emit({}, report::inspection_to_text(calibration::inspect(dataset)));
+  const ProvenanceReport provenance = make_provenance(inputs_of(dataset));
+  for (const std::string& note : replacement_notes(provenance)) warn(note);
+  if (command.inspect)
+    return emit({}, report::inspection_to_text(calibration::inspect(dataset), provenance));
   if (command.out.empty())
     return usage_error("rooftile fit needs a folder for its result",
                        "add --out DIR, or --inspect to look at the data only");
@@ -120,7 +123,6 @@ Status run_fit(FitCommand command, const Context& context) {
   for (const std::string& warning : calibration::warnings_of(dataset)) {
     fmt::print(stderr, "warning: {}\n", warning);
   }
-  for (const std::string& note : replacement_notes(make_provenance(inputs_of(dataset)))) warn(note);
   command.options.leave_one_out = dataset.machines.size() > 1;
   std::error_code failed;
   std::filesystem::create_directories(command.out, failed);

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
+#include "core/provenance.h"
 #include "hardware/load.h"
 #include "hardware/plausible.h"
 #include "report/gpu_view.h"
@@ -22,13 +25,33 @@ struct GpusOptions {
   Output output;
 };
 
+/// Where the report is from; an overlay that replaces a file of the catalogue is a warning, too.
+report::Notes make_notes(const std::vector<Input>& inputs, std::vector<std::string> warnings) {
+  report::Notes notes{.provenance = {}, .warnings = std::move(warnings)};
+  set_provenance(inputs, notes);
+  return notes;
+}
+
+std::vector<Input> all_inputs(const hardware::Machine& machine, const Catalog& catalog) {
+  std::vector<Input> inputs = hardware::inputs_of(machine);
+  add_inputs(hardware::lint_inputs(machine.gpu, catalog), inputs);
+  return inputs;
+}
+
 Status run_lint(const GpusOptions& options, const Catalog& catalog) {
   ROOFTILE_TRY(const auto files, hardware::lint_files(catalog, options.gpus));
-  const std::string& format = options.output.format;
-  ROOFTILE_CHECK(emit(options.output, format == "json" ? report::lint_to_json(files)
-                                      : format == "csv"
-                                          ? report::lint_to_csv(files)
-                                          : report::lint_to_text(files, terminal().width)));
+  std::vector<Input> inputs;
+  for (const hardware::LintedFile& file : files) add_inputs(file.inputs, inputs);
+  const report::Notes notes = make_notes(inputs, {});
+  const Output& output = options.output;
+  if (output.format == "json") {
+    ROOFTILE_CHECK(emit(output, report::lint_to_json(files, notes)));
+  } else {
+    const std::string text = output.format == "csv"
+                                 ? report::lint_to_csv(files)
+                                 : report::lint_to_text(files, notes, terminal().width);
+    ROOFTILE_CHECK(emit_bare(output, text, notes.warnings));
+  }
   if (hardware::is_clean(std::span(files))) return {};
   return bad_input({}, "the GPU files have findings",
                    "correct the numbers, or declare an exception with its reason "
@@ -40,14 +63,34 @@ Status run_one(const GpusOptions& options, const Catalog& catalog) {
       options.machine.empty() ? std::nullopt : std::optional(options.machine);
   const std::string gpu = options.gpus.empty() ? "" : options.gpus.front();
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, gpu, file));
-  const std::string& format = options.output.format;
-  const std::vector<std::string> warnings = hardware::warnings_of(machine);
-  if (format == "json") return emit_bare(options.output, report::gpu_to_json(machine), warnings);
-  if (format == "csv") return emit_bare(options.output, report::gpu_to_csv(machine), warnings);
+  const report::Notes notes =
+      make_notes(all_inputs(machine, catalog), hardware::warnings_of(machine));
+  const Output& output = options.output;
+  if (output.format == "json") return emit(output, report::gpu_to_json(machine, notes));
+  if (output.format == "csv") return emit_bare(output, report::gpu_to_csv(machine), notes.warnings);
   const Terminal screen = terminal();
-  const bool color = screen.color && options.output.file.empty();
-  return emit_bare(options.output,
-                   report::gpu_to_text(machine, {.color = color, .width = screen.width}), warnings);
+  const bool color = screen.color && output.file.empty();
+  return emit_bare(output,
+                   report::gpu_to_text(machine, notes, {.color = color, .width = screen.width}),
+                   notes.warnings);
+}
+
+Status run_list(const Output& output, const Catalog& catalog) {
+  ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
+  std::vector<Input> inputs;
+  std::vector<std::string> warnings;
+  for (const hardware::GpuSpec& gpu : gpus) {
+    const hardware::Machine machine{.gpu = gpu, .ceilings = {}};
+    ROOFTILE_CHECK(hardware::check_plausible(machine));
+    add_inputs(all_inputs(machine, catalog), inputs);
+    for (std::string& warning : hardware::warnings_of(machine)) {
+      warnings.push_back(std::move(warning));
+    }
+  }
+  const report::Notes notes = make_notes(inputs, std::move(warnings));
+  if (output.format == "json") return emit(output, report::gpus_to_json(gpus, notes));
+  if (output.format == "csv") return emit_bare(output, report::gpus_to_csv(gpus), notes.warnings);
+  return emit_bare(output, report::gpus_to_text(gpus, notes, terminal().width), notes.warnings);
 }
 
 Status run_gpus(const GpusOptions& options, const Context& context) {
@@ -57,11 +100,7 @@ Status run_gpus(const GpusOptions& options, const Context& context) {
   if (options.gpus.size() > 1)
     return usage_error("one GPU is shown at a time", "only --lint takes several");
   if (!options.gpus.empty() || !options.machine.empty()) return run_one(options, catalog);
-  ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
-  const std::string& format = options.output.format;
-  if (format == "json") return emit(options.output, report::gpus_to_json(gpus));
-  if (format == "csv") return emit(options.output, report::gpus_to_csv(gpus));
-  return emit(options.output, report::gpus_to_text(gpus, terminal().width));
+  return run_list(options.output, catalog);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "core/provenance.h"
 #include "graph/import_model.h"
 #include "report/model_view.h"
 
@@ -15,8 +16,9 @@ Status run_models(const Output& output, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto models, graph::list_models(session.catalog()));
   if (output.format == "json") return emit(output, report::models_to_json(models));
-  if (output.format == "csv") return emit(output, report::models_to_csv(models));
-  return emit(output, report::models_to_text(models, terminal().width));
+  const auto notes = replacement_notes(report::provenance_of(models));
+  if (output.format == "csv") return emit_bare(output, report::models_to_csv(models), notes);
+  return emit_bare(output, report::models_to_text(models, terminal().width), notes);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Ending {
   std::string_view text, format;
 };
 
-// Longer endings before the shorter ones that they end in. The first one of a format is the one
-// that hints name. Endings without a format belong to files that no command writes.
+// The first one of a format is the one that hints name. Endings without a format belong to files
+// that no command writes.
 constexpr std::array kEndings{Ending{".txt", "text"},    Ending{".trace.json", "trace"},
                               Ending{".json", "json"},   Ending{".json", "trace"},
                               Ending{".csv", "csv"},     Ending{".svg", "svg"},
@@ -33,20 +33,25 @@ constexpr std::array kEndings{Ending{".txt", "text"},    Ending{".trace.json", "
                               Ending{".ps", ""},         Ending{".gz", ""},
                               Ending{".zip", ""},        Ending{".xlsx", ""}};
 
-/// Formats that the ending of `file` stands for, the likeliest first; none: nobody knows it.
-std::vector<std::string_view> formats_of(const std::string& file) {
-  const std::string name = to_lower(file);
-  std::vector<std::string_view> formats;
-  for (const Ending& ending : kEndings) {
-    if (name.ends_with(ending.text)) formats.push_back(ending.format);
+/// ".svg" of "chart.svg", ".trace.json" of "step.trace.json"; nothing of "report", "-" and
+/// "/dev/stdout".
+std::string ending_of(const std::string& file) {
+  std::string ending = std::filesystem::path(file).extension().string();
+  for (const Ending& known : kEndings) {
+    if (known.text.size() > ending.size() && to_lower(file).ends_with(known.text))
+      ending = file.substr(file.size() - known.text.size());
   }
-  return formats;
+  return ending.size() > 1 ? ending : "";
 }
 
-/// ".svg" of "chart.svg"; nothing of "report", "-" and "/dev/stdout".
-std::string ending_of(const std::string& file) {
-  const std::string ending = std::filesystem::path(file).extension().string();
-  return ending.size() > 1 ? ending : "";
+/// Formats that the ending of `file` stands for, the likeliest first; none: nobody knows it.
+std::vector<std::string_view> formats_of(const std::string& file) {
+  const std::string name = to_lower(ending_of(file));
+  std::vector<std::string_view> formats;
+  for (const Ending& ending : kEndings) {
+    if (name == ending.text) formats.push_back(ending.format);
+  }
+  return formats;
 }
 
 std::string endings_text(std::span<const std::string> formats) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -15,6 +16,132 @@
 namespace rooftile {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kJson = ".json";
+constexpr std::array<std::string_view, 6> kFolders{"architectures", "gpus",       "memory_types",
+                                                   "models",        "predictors", "systems"};
+
+/// The embedded files of predictors, which have one name each.
+std::vector<std::string_view> predictor_files() {
+  std::vector<std::string_view> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.name.starts_with("predictors/")) names.push_back(file.name);
+  }
+  return names;
+}
+
+/// Whether some command would read a JSON file of that relative name. GPUs and systems have their
+/// id in the file, the others in its name.
+bool is_read(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || !name.ends_with(kJson)) return false;
+  const std::string_view folder = name.substr(0, slash);
+  if (folder == "gpus" || folder == "systems") return true;
+  if (folder == "predictors") {
+    const auto known = predictor_files();
+    return std::find(known.begin(), known.end(), name) != known.end();
+  }
+  return std::find(kFolders.begin(), kFolders.end(), folder) != kFolders.end() &&
+         name.find('/', slash + 1) == std::string_view::npos;
+}
+
+/// Where a JSON file that nothing reads was probably meant to lie.
+std::string place_hint(std::string_view name) {
+  const std::string stem(name.substr(0, name.size() - kJson.size()));
+  const std::size_t slash = std::min(stem.find('/'), stem.size());
+  if (const auto folder = nearest(stem.substr(0, slash), kFolders); folder && slash < stem.size()) {
+    for (const std::size_t rest : {slash, stem.rfind('/')}) {  // as it lies, or one level up
+      const std::string meant = fmt::format("{}{}{}", *folder, stem.substr(rest), kJson);
+      if (is_read(meant)) return fmt::format("did you mean \"{}\"?", printable(meant));
+    }
+    if (*folder == "predictors") {
+      const std::string file = fs::path(name).filename().string();
+      std::vector<std::string> meant;
+      for (const std::string_view known : predictor_files()) {
+        if (known.ends_with("/" + file)) meant.push_back(fmt::format("\"{}\"", known));
+      }
+      if (!meant.empty())
+        return fmt::format("did you mean {}? --predictor FOLDER takes one of your own",
+                           fmt::join(meant, " or "));
+      return did_you_mean(name, predictor_files(), "files of predictors are");
+    }
+  }
+  return fmt::format("the JSON files of a catalogue lie in {}/", fmt::join(kFolders, "/, "));
+}
+
+/// The files of an overlay. Links stand for what they point to.
+class OverlayFolder {
+ public:
+  explicit OverlayFolder(const std::string& folder) : folder_(folder) {}
+
+  /// Relative to the folder, in the order of their names.
+  Result<std::vector<std::string>> files() {
+    ROOFTILE_CHECK(enter(folder_, {}));
+    return std::move(names_);
+  }
+
+ private:
+  Status enter(const fs::path& folder, const std::string& prefix) {
+    std::error_code failure;
+    const fs::path real = fs::canonical(folder, failure);
+    if (std::find(open_.begin(), open_.end(), real) != open_.end())
+      return bad_input(folder.string(), "is a link to a folder that it lies in",
+                       "remove the link: it has no end");
+    std::vector<std::string> entries;
+    fs::directory_iterator it(folder, failure);
+    for (; !failure && it != fs::directory_iterator(); it.increment(failure)) {
+      entries.push_back(it->path().filename().string());
+    }
+    if (failure) return unreadable(folder, failure);
+    std::sort(entries.begin(), entries.end());
+    open_.push_back(real);
+    for (const std::string& entry : entries) ROOFTILE_CHECK(add(folder / entry, prefix + entry));
+    open_.pop_back();
+    return {};
+  }
+
+  Status add(const fs::path& path, const std::string& name) {
+    constexpr std::size_t kMostFiles = 100000;
+    if (++count_ > kMostFiles)
+      return bad_input(folder_, fmt::format("holds more than {} files", kMostFiles));
+    std::error_code failure;
+    const fs::file_type type = fs::status(path, failure).type();
+    if (type == fs::file_type::regular) return take(path, name);
+    if (path.filename().string().starts_with('.')) return {};  // .git, an editor's lock
+    switch (type) {
+      case fs::file_type::directory: return enter(path, name + "/");
+      case fs::file_type::none: return unreadable(path, failure);
+      case fs::file_type::not_found:
+        return bad_input(path.string(),
+                         fmt::format("is a link to \"{}\", which does not exist",
+                                     printable(fs::read_symlink(path, failure).string())),
+                         "let it point to a file or folder, or remove it");
+      default:
+        return bad_input(path.string(), "is not a file or folder (a device, pipe or socket)",
+                         "an overlay holds files, folders and links to them");
+    }
+  }
+
+  Status take(const fs::path& path, const std::string& name) {
+    if (to_lower(name).ends_with(kJson) && !is_read(name))
+      return bad_input(path.string(), "no command reads a file of this name", place_hint(name));
+    names_.push_back(name);
+    return {};
+  }
+
+  static tl::unexpected<Error> unreadable(const fs::path& path, const std::error_code& failure) {
+    return bad_input(path.string(), fmt::format("cannot be read: {}", failure.message()));
+  }
+
+  std::string folder_;
+  std::vector<fs::path> open_;  ///< real paths of the folders around the current place
+  std::vector<std::string> names_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
 
 Catalog Catalog::embedded() {
   Catalog catalog;
@@ -36,27 +163,20 @@ Result<Catalog> Catalog::standard() {
 }
 
 Status Catalog::overlay(const std::string& folder) {
-  constexpr std::size_t kMostFiles = 100000;
   std::error_code failure;
   if (!fs::is_directory(folder, failure)) {
     return bad_input(folder, "is not a folder",
                      "ROOFTILE_CATALOG and --catalog name folders with gpus/, models/, ...");
   }
-  std::size_t count = 0;
+  ROOFTILE_TRY(const std::vector<std::string> names, OverlayFolder(folder).files());
   overlays_.push_back(folder);
-  fs::recursive_directory_iterator it(folder, failure);
-  for (; !failure && it != fs::recursive_directory_iterator(); it.increment(failure)) {
-    if (!it->is_regular_file(failure)) continue;
-    if (++count > kMostFiles)
-      return bad_input(folder, fmt::format("holds more than {} files", kMostFiles));
-    const std::string name = fs::relative(it->path(), folder, failure).generic_string();
-    insert(name, {.path = it->path().string(),
+  for (const std::string& name : names) {
+    insert(name, {.path = (fs::path(folder) / name).string(),
                   .embedded = {},
                   .owned = {},
                   .replaces = {},
                   .layer = top_layer()});
   }
-  if (failure) return bad_input(folder, fmt::format("cannot be read: {}", failure.message()));
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -220,22 +221,25 @@ Result<Graph> import_model(const Catalog& catalog, std::string_view model,
 }
 
 Result<std::vector<ModelSummary>> list_models(const Catalog& catalog) {
-  std::vector<ModelSummary> models;
+  std::map<std::string, Found> files;  // by name: a user's file hides the built-in one
   for (const std::string& file : model_files(catalog)) {
-    ROOFTILE_TRY(const Catalog::File content, catalog.read(file));
+    files.try_emplace(name_of_file(file), catalog).first->second.add(file);
+  }
+  std::vector<ModelSummary> models;
+  for (const auto& [name, file] : files) {
+    ROOFTILE_TRY(const Catalog::File content, file.read());
     ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
     ROOFTILE_TRY(Card card, read_card(document.root()));
     ImportOptions options;
     options.step = Step::Train;  // with all heads that carry parameters
-    ROOFTILE_TRY(const Graph graph, import_document(document.root(), name_of_file(file), options));
+    ROOFTILE_TRY(const Graph graph, import_document(document.root(), name, options));
     models.push_back({.name = graph.name,
                       .family = graph.family,
                       .parameters = graph.parameters,
                       .aliases = std::move(card.aliases),
-                      .description = std::move(card.description)});
+                      .description = std::move(card.description),
+                      .input = make_input("model", name, content)});
   }
-  std::sort(models.begin(), models.end(),
-            [](const ModelSummary& a, const ModelSummary& b) { return a.name < b.name; });
   return models;
 }
 

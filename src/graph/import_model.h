@@ -73,6 +73,7 @@ struct ModelSummary {
   std::int64_t parameters = 0;
   std::vector<std::string> aliases;
   std::string description;
+  Input input;  ///< the record of its file
 };
 
 /// All built-in models, sorted by name.

@@ -7,9 +7,13 @@
 #include <array>
 #include <set>
 
+#include "core/provenance.h"
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/lint_checks.h"
 #include "hardware/load.h"
+#include "hardware/machine.h"
+#include "hardware/plausible.h"
 
 namespace rooftile::hardware {
 
@@ -142,16 +146,26 @@ std::vector<LintFinding> lint(const GpuSpec& gpu) {
 
 namespace {
 
-LintedFile linted(std::string file, const Result<GpuSpec>& gpu) {
+LintedFile linted(std::string file, const Result<GpuSpec>& gpu, const Catalog& catalog) {
   if (!gpu) return {.file = std::move(file), .id = {}, .error = gpu.error(), .findings = {}};
-  return {.file = std::move(file), .id = gpu->id, .error = {}, .findings = lint(*gpu)};
+  std::vector<Input> inputs = inputs_of({.gpu = *gpu, .ceilings = {}});
+  add_inputs(lint_inputs(*gpu, catalog), inputs);
+  return {.file = std::move(file),
+          .id = gpu->id,
+          .error = {},
+          .findings = lint(*gpu),
+          .inputs = std::move(inputs)};
 }
 
 void lint_architectures(const Catalog& catalog, std::vector<LintedFile>& files) {
   for (const std::string& isa : architecture_names(catalog)) {
     const auto arch = load_architecture(catalog, isa);
     if (arch)
-      files.push_back({.file = arch->file, .id = isa, .error = {}, .findings = lint(*arch)});
+      files.push_back({.file = arch->file,
+                       .id = isa,
+                       .error = {},
+                       .findings = lint(*arch),
+                       .inputs = {arch->input}});
     else
       files.push_back({.file = isa, .id = {}, .error = arch.error(), .findings = {}});
   }
@@ -160,10 +174,13 @@ void lint_architectures(const Catalog& catalog, std::vector<LintedFile>& files) 
 void lint_memory_types(const Catalog& catalog, std::vector<LintedFile>& files) {
   for (const std::string& name : memory_type_names(catalog)) {
     const auto type = find_memory_type(catalog, name);
-    if (type)
-      files.push_back({.file = (*type)->file, .id = name, .error = {}, .findings = {}});
-    else
+    if (!type) {
       files.push_back({.file = name, .id = {}, .error = type.error(), .findings = {}});
+      continue;
+    }
+    files.push_back({.file = (*type)->file, .id = name, .error = {}, .findings = {}});
+    if (const auto file = catalog.read(memory_type_file(name)))
+      files.back().inputs = {make_input("memory_type", name, *file)};
   }
 }
 
@@ -175,14 +192,11 @@ Result<std::vector<LintedFile>> lint_files(const Catalog& catalog,
   for (const std::string& name : names_or_paths) {
     const auto gpu = load_gpu(catalog, name);
     if (!gpu && gpu.error().where.empty()) return tl::unexpected(gpu.error());  // unknown name
-    files.push_back(linted(gpu ? gpu->file : name, gpu));
+    files.push_back(linted(gpu ? gpu->file : name, gpu, catalog));
   }
   if (!names_or_paths.empty()) return files;
   for (const GpuEntry& entry : gpu_entries(catalog)) {
-    const auto content = catalog.read(entry.file);
-    files.push_back(linted(content ? content->name : entry.file,
-                           content ? parse_gpu(content->content, content->name, catalog)
-                                   : tl::unexpected(content.error())));
+    files.push_back(linted(catalog.name_of(entry.file), load_gpu(catalog, entry), catalog));
   }
   lint_architectures(catalog, files);
   lint_memory_types(catalog, files);

@@ -48,6 +48,7 @@ struct LintedFile {
   std::string id;  ///< of a GPU, or the instruction set; empty when the file cannot be read
   std::optional<Error> error;
   std::vector<LintFinding> findings;
+  std::vector<Input> inputs = {};  ///< of the findings: the file itself, and what it is compared to
 };
 
 /// The named GPUs (catalogue names or paths), or all GPUs, architectures and memory types of the

@@ -171,7 +171,18 @@ Result<GpuSpec> parse_file(const Catalog::File& file, const Catalog& catalog) {
 }  // namespace
 
 std::vector<GpuEntry> gpu_entries(const Catalog& catalog) {
-  return visible(all_entries(catalog));
+  const std::vector<GpuEntry> all = all_entries(catalog);
+  std::vector<GpuEntry> entries = visible(all);
+  for (GpuEntry& entry : entries) {
+    entry.replaces = replaced_by(entry, normalized_gpu_name(entry.id), all, catalog);
+  }
+  return entries;
+}
+
+Result<GpuSpec> load_gpu(const Catalog& catalog, const GpuEntry& entry) {
+  ROOFTILE_TRY(Catalog::File file, catalog.read(entry.file));
+  if (file.replaces.empty()) file.replaces = entry.replaces;
+  return parse_file(file, catalog);
 }
 
 Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) {
@@ -197,16 +208,15 @@ Result<GpuSpec> load_gpu(const Catalog& catalog, std::string_view name_or_path) 
                      fmt::format("the GPU name \"{}\" is claimed by {} and {}",
                                  printable(name_or_path), matches[0]->file, matches[1]->file),
                      "remove the name from one of them, or give the path of the file");
-  ROOFTILE_TRY(Catalog::File file, catalog.read(matches[0]->file));
-  if (file.replaces.empty()) file.replaces = replaced_by(*matches[0], wanted, all, catalog);
-  return parse_file(file, catalog);
+  GpuEntry chosen = *matches[0];
+  chosen.replaces = replaced_by(chosen, wanted, all, catalog);
+  return load_gpu(catalog, chosen);
 }
 
 Result<std::vector<GpuSpec>> list_gpus(const Catalog& catalog) {
   std::vector<GpuSpec> gpus;
   for (const GpuEntry& entry : gpu_entries(catalog)) {
-    ROOFTILE_TRY(const Catalog::File file, catalog.read(entry.file));
-    ROOFTILE_TRY(GpuSpec gpu, parse_file(file, catalog));
+    ROOFTILE_TRY(GpuSpec gpu, load_gpu(catalog, entry));
     gpus.push_back(std::move(gpu));
   }
   std::stable_sort(gpus.begin(), gpus.end(), [](const GpuSpec& a, const GpuSpec& b) {

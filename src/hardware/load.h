@@ -31,12 +31,16 @@ struct GpuEntry {
   std::string id;
   std::string name;
   std::vector<std::string> aliases;
-  int layer = 0;  ///< of the catalogue
+  int layer = 0;              ///< of the catalogue
+  std::string replaces = {};  ///< the file of an earlier layer that is hidden by this one
 };
 
 /// All files below gpus/, by name only; a file whose head cannot be read has its stem as id. A
 /// user's file hides the built-in one of the same id, whatever the files are called.
 std::vector<GpuEntry> gpu_entries(const Catalog& catalog);
+
+/// The GPU of one of them.
+Result<GpuSpec> load_gpu(const Catalog& catalog, const GpuEntry& entry);
 
 /// All GPUs of the catalogue, by vendor, then year, then id; the first bad file is the error.
 Result<std::vector<GpuSpec>> list_gpus(const Catalog& catalog);

@@ -14,12 +14,6 @@ namespace rooftile::hardware {
 
 namespace {
 
-constexpr std::string_view kMemoryTypeFolder = "memory_types/";
-
-std::string file_of(std::string_view name) {
-  return fmt::format("{}{}{}", kMemoryTypeFolder, name, kExtension);
-}
-
 struct Range {
   double least = 0, most = 0;
 };
@@ -76,8 +70,8 @@ Result<MemoryType> parse_memory_type(std::string_view text, std::string file) {
 }
 
 Result<std::optional<MemoryType>> find_memory_type(const Catalog& catalog, std::string_view name) {
-  if (!catalog.contains(file_of(name))) return std::nullopt;
-  ROOFTILE_TRY(const Catalog::File file, catalog.read(file_of(name)));
+  if (!catalog.contains(memory_type_file(name))) return std::nullopt;
+  ROOFTILE_TRY(const Catalog::File file, catalog.read(memory_type_file(name)));
   ROOFTILE_TRY(MemoryType type, parse_memory_type(file.content, file.name));
   if (type.name != name)
     return bad_input(file.name + ":/name",

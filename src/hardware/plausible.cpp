@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/provenance.h"
 #include "core/text.h"
+#include "hardware/catalog_files.h"
 #include "hardware/lint_checks.h"
 
 namespace rooftile::hardware {
@@ -164,6 +166,13 @@ Status check_plausible(const Machine& machine) {
 
 Status check_plausible(const Ceilings& ceilings) {
   return refuse_ceilings(lint(ceilings), ceilings);
+}
+
+std::vector<Input> lint_inputs(const GpuSpec& gpu, const Catalog& catalog) {
+  const std::string name = memory_type_file(gpu.dram.type);
+  if (catalog.layer(name) == 0) return {};
+  const auto file = catalog.read(name);
+  return file ? std::vector{make_input("memory_type", gpu.dram.type, *file)} : std::vector<Input>{};
 }
 
 std::vector<std::string> warnings_of(const Machine& machine) {

@@ -28,6 +28,10 @@ Status check_plausible(const GpuSpec& gpu);
 Status check_plausible(const Machine& machine);
 Status check_plausible(const Ceilings& ceilings);
 
+/// The files that lint alone reads, as far as they are the user's own: the memory type of an
+/// overlay.
+std::vector<Input> lint_inputs(const GpuSpec& gpu, const Catalog& catalog);
+
 /// The findings that are no errors: "lint: FILE:/pointer: message (rule)".
 std::vector<std::string> warnings_of(const Machine& machine);
 std::vector<std::string> warnings_of(const Ceilings& ceilings);

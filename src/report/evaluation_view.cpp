@@ -129,7 +129,8 @@ std::string evaluation_to_csv(const calibration::Evaluation& evaluation,
   return text;
 }
 
-std::string inspection_to_text(const calibration::Inspection& inspection) {
+std::string inspection_to_text(const calibration::Inspection& inspection,
+                               const ProvenanceReport& provenance) {
   Table table({{.title = "class"},
                {.title = "GPU"},
                {.title = "campaign"},
@@ -163,7 +164,7 @@ std::string inspection_to_text(const calibration::Inspection& inspection) {
                 : "\nSuspicious rows\n";
   for (const calibration::Suspicious& s : inspection.suspicious)
     text += fmt::format("  {}: {}\n", s.where, s.reason);
-  return text;
+  return text + "\n" + provenance_to_text(provenance, false);
 }
 
 }  // namespace rooftile::report

@@ -21,6 +21,7 @@ std::string evaluation_to_csv(const calibration::Evaluation& evaluation,
 /// A page for docs/: the tables that the text shows.
 std::string evaluation_to_markdown(const calibration::Evaluation& evaluation);
 
-std::string inspection_to_text(const calibration::Inspection& inspection);
+std::string inspection_to_text(const calibration::Inspection& inspection,
+                               const ProvenanceReport& provenance);
 
 }  // namespace rooftile::report

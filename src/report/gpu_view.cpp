@@ -11,6 +11,7 @@
 #include "core/operations.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
@@ -228,7 +229,7 @@ std::string short_name(const GpuSpec& gpu) {
 
 }  // namespace
 
-std::string gpus_to_text(std::span<const GpuSpec> gpus, int width) {
+std::string gpus_to_text(std::span<const GpuSpec> gpus, const Notes& notes, int width) {
   Table table({{.title = "id"},
                {.title = "name", .shrink = true},
                {.title = "year", .align = Align::Right},
@@ -250,14 +251,16 @@ std::string gpus_to_text(std::span<const GpuSpec> gpus, int width) {
                scaled(gpu.dram.bandwidth, 1e9), scaled(gpu.l2.size, kMiB),
                gpu.power_watt ? number(*gpu.power_watt) : std::string(kUnknown)});
   }
-  return table.render(width, 0) + fmt::format(
-                                      "{} GPUs. FP32 and the best 16-bit tensor rate are dense "
-                                      "TFLOP/s, memory is GB, L2 MiB.\n"
-                                      "`rooftile gpus ID` shows one with its sources.\n",
-                                      gpus.size());
+  return table.render(width, 0) +
+         fmt::format(
+             "{} GPUs. FP32 and the best 16-bit tensor rate are dense TFLOP/s, memory is GB, L2 "
+             "MiB.\n"
+             "`rooftile gpus ID` shows one with its sources.\n",
+             gpus.size()) +
+         provenance_to_text(notes.provenance, false);
 }
 
-std::string gpu_to_text(const Machine& machine, const GpuTextOptions& options) {
+std::string gpu_to_text(const Machine& machine, const Notes& notes, const GpuTextOptions& options) {
   const GpuSpec& gpu = machine.gpu;
   std::string text = headline(gpu, options) + "\n" + compute_lines(gpu, options.width) + "\n" +
                      memory_table(machine, options.width) + "\n" +
@@ -279,11 +282,11 @@ std::string gpu_to_text(const Machine& machine, const GpuTextOptions& options) {
     text +=
         item(fmt::format("{}: {}", pointer.empty() ? "general" : pointer, source), options.width);
   }
-  text += dim(visible(gpu.file), options.color) + "\n";
-  return text;
+  return text + dim(visible(gpu.file), options.color) + "\n" +
+         provenance_to_text(notes.provenance, options.color);
 }
 
-std::string lint_to_text(std::span<const LintedFile> files, int width) {
+std::string lint_to_text(std::span<const LintedFile> files, const Notes& notes, int width) {
   std::string text;
   std::string allowed;
   std::size_t findings = 0;
@@ -307,7 +310,7 @@ std::string lint_to_text(std::span<const LintedFile> files, int width) {
   text += fmt::format("{} file{}, {} rules: {} finding{}, {} declared exception{}\n", files.size(),
                       files.size() == 1 ? "" : "s", hardware::lint_rules().size(), findings,
                       findings == 1 ? "" : "s", declared, declared == 1 ? "" : "s");
-  return text;
+  return text + provenance_to_text(notes.provenance, false);
 }
 
 }  // namespace rooftile::report

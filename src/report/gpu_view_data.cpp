@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/provenance.h"
 #include "report/gpu_view.h"
 #include "report/json_text.h"
 #include "report/table.h"
@@ -138,7 +139,7 @@ std::string field(const auto& value, double unit) {
 
 }  // namespace
 
-std::string gpus_to_json(std::span<const GpuSpec> gpus) {
+std::string gpus_to_json(std::span<const GpuSpec> gpus, const Notes& notes) {
   ordered_json list = ordered_json::array();
   for (const GpuSpec& gpu : gpus) {
     ordered_json entry = identity(gpu);
@@ -150,7 +151,10 @@ std::string gpus_to_json(std::span<const GpuSpec> gpus) {
     entry["peak_flop_per_s"] = rates(gpu.peak);
     list.push_back(std::move(entry));
   }
-  return json_text({{"schema", 1}, {"gpus", list}});
+  return json_text({{"schema", 1},
+                    {"gpus", list},
+                    {"provenance", provenance_json(notes.provenance)},
+                    {"warnings", notes.warnings}});
 }
 
 std::string gpus_to_csv(std::span<const GpuSpec> gpus) {
@@ -174,7 +178,7 @@ std::string gpus_to_csv(std::span<const GpuSpec> gpus) {
   return text;
 }
 
-std::string gpu_to_json(const Machine& machine) {
+std::string gpu_to_json(const Machine& machine, const Notes& notes) {
   const GpuSpec& gpu = machine.gpu;
   ordered_json root{{"schema", 1}};
   root.update(identity(gpu));
@@ -202,6 +206,8 @@ std::string gpu_to_json(const Machine& machine) {
   root["sources"] = ordered_json::object();
   for (const auto& [pointer, source] : gpu.sources) root["sources"][pointer] = source;
   root["file"] = gpu.file;
+  root["provenance"] = provenance_json(notes.provenance);
+  root["warnings"] = notes.warnings;
   return json_text(root);
 }
 
@@ -222,7 +228,7 @@ std::string gpu_to_csv(const Machine& machine) {
   return text;
 }
 
-std::string lint_to_json(std::span<const LintedFile> files) {
+std::string lint_to_json(std::span<const LintedFile> files, const Notes& notes) {
   ordered_json list = ordered_json::array();
   for (const LintedFile& file : files) {
     ordered_json entry{{"file", file.file}, {"id", file.id}};
@@ -235,7 +241,11 @@ std::string lint_to_json(std::span<const LintedFile> files) {
       entry["findings"].push_back(finding_json(finding));
     list.push_back(std::move(entry));
   }
-  return json_text({{"schema", 1}, {"clean", hardware::is_clean(files)}, {"files", list}});
+  return json_text({{"schema", 1},
+                    {"clean", hardware::is_clean(files)},
+                    {"files", list},
+                    {"provenance", provenance_json(notes.provenance)},
+                    {"warnings", notes.warnings}});
 }
 
 std::string lint_to_csv(std::span<const LintedFile> files) {

@@ -5,11 +5,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/provenance.h"
 #include "core/text.h"
 #include "report/json_text.h"
+#include "report/provenance_view.h"
 #include "report/table.h"
 
 namespace rooftile::report {
+
+ProvenanceReport provenance_of(std::span<const graph::ModelSummary> models) {
+  std::vector<Input> inputs;
+  for (const graph::ModelSummary& model : models) inputs.push_back(model.input);
+  return make_provenance(inputs);
+}
 
 std::string models_to_text(std::span<const graph::ModelSummary> models, int width) {
   Table table({{.title = "model"},
@@ -23,7 +31,8 @@ std::string models_to_text(std::span<const graph::ModelSummary> models, int widt
   }
   return table.render(width, 0) +
          "\nparameters are those of training, with all heads; BERT's inference runs a classifier "
-         "instead of them\n";
+         "instead of them\n" +
+         provenance_to_text(provenance_of(models), false);
 }
 
 std::string models_to_json(std::span<const graph::ModelSummary> models) {
@@ -35,7 +44,11 @@ std::string models_to_json(std::span<const graph::ModelSummary> models) {
                     {"aliases", model.aliases},
                     {"description", model.description}});
   }
-  return json_text({{"schema", 1}, {"models", json}});
+  const ProvenanceReport provenance = provenance_of(models);
+  return json_text({{"schema", 1},
+                    {"models", json},
+                    {"provenance", provenance_json(provenance)},
+                    {"warnings", replacement_notes(provenance)}});
 }
 
 std::string models_to_csv(std::span<const graph::ModelSummary> models) {

@@ -158,6 +158,7 @@ Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& requ
     report.kernels.push_back(std::move(one));
   }
   std::vector<Input> inputs = inputs_of(machine);
+  add_inputs(hardware::lint_inputs(machine.gpu, session.catalog()), inputs);
   inputs.push_back(predictor->input());
   set_provenance(inputs, report);
   return report;

@@ -121,6 +121,7 @@ Result<Report> Session::predict(const Request& request, const cost::Predictor& p
       report::make(resolved(request, model, predictor, catalog()), model, *machine, step, memory);
   add_network(network, request, machine->gpu, parallelism, step, report);
   std::vector<Input> inputs = inputs_of(*machine);
+  add_inputs(hardware::lint_inputs(machine->gpu, catalog()), inputs);
   inputs.insert(inputs.end(), {model.input, predictor.input()});
   if (network.system) inputs.push_back(network.system->input);
   set_provenance(inputs, report);

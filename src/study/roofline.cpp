@@ -269,6 +269,7 @@ Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Cata
                hardware::load_machine(catalog, gpu, request.machine));
   add_named(hardware::warnings_of(machine), warnings);
   add_inputs(inputs_of(machine), inputs);
+  add_inputs(hardware::lint_inputs(machine.gpu, catalog), inputs);
   return roofline::roofs_of(machine);
 }
 
@@ -395,7 +396,10 @@ Result<roofline::Chart> Session::roofline(const RooflineRequest& request) const 
   }
   Warnings warnings;
   std::vector<Input> inputs;
-  if (machine) inputs = inputs_of(*machine);
+  if (machine) {
+    inputs = inputs_of(*machine);
+    add_inputs(hardware::lint_inputs(machine->gpu, catalog()), inputs);
+  }
   ROOFTILE_TRY(const roofline::Roofs roofs,
                choose_roofs(request, catalog(), runs, machine, described, warnings, inputs));
   roofline::ChartOptions options;

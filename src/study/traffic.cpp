@@ -424,6 +424,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
   }
   add_notes(operators, study, report);
   std::vector<Input> inputs = inputs_of(machine);
+  add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
   inputs.push_back(estimated.model);
   inputs.push_back(predictor->input());
   set_provenance(inputs, report);

@@ -359,7 +359,8 @@ Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& 
     ROOFTILE_CHECK(add_campaign(file, catalog, data));
   }
   const std::vector<CampaignGpu>& gpus = deepbench ? data.deepbench.gpus : data.neusight.gpus;
-  ROOFTILE_TRY(const auto shipped, cost::learned::read_default(catalog));
+  ROOFTILE_TRY(const auto weights, cost::learned::read_weights_file(catalog, "default"));
+  ROOFTILE_TRY(const auto shipped, cost::learned::parse_weights(weights.content, weights.name));
   ROOFTILE_TRY(const Constants constants,
                make_constants(data, gpus, request, shipped.constants.convolution.constants,
                               csv.name(), progress));
@@ -370,7 +371,7 @@ Result<report::ValidationTable> validate_times(CsvReader& csv, const CsvHeader& 
   auto warning = deepbench ? time_warning(csv.name(), data.deepbench)
                            : time_warning(csv.name(), data.neusight);
   if (warning) table.notes.push_back("warning: " + *warning);
-  std::vector<Input> inputs;
+  std::vector<Input> inputs{make_input("predictor", shipped.name, weights)};
   for (const auto* campaign : {&data.deepbench.gpus, &data.neusight.gpus}) {
     for (const CampaignGpu& gpu : *campaign) add_inputs(inputs_of(gpu.machine), inputs);
   }

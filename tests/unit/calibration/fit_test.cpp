@@ -195,6 +195,10 @@ TEST_F(FitFiles, TheResultDoesNotDependOnThreads) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(to_json(a->without[i]), to_json(b->without[i]));
   // Nothing of the left-out GPU remains.
   EXPECT_FALSE(a->without[0].models.at("nvidia").gemm->plateau.measured.contains("v100-pcie-32gb"));
+  // What the data say nothing about is that of the default predictor.
+  EXPECT_TRUE(std::any_of(a->inputs.begin(), a->inputs.end(), [](const Input& input) {
+    return input.kind == "predictor" && input.file == "catalog:predictors/default/weights.json";
+  }));
 }
 
 TEST_F(FitFiles, AStoppedFitContinuesToTheSameResult) {

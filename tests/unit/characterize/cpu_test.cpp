@@ -181,9 +181,12 @@ TEST(CpuDevice, AnEmptyKernelIsFoundOut) {
                   .dtypes = {},
                   .patterns = {Pattern::Load, Pattern::Copy, Pattern::Update},
                   .max_working_set = 64_KiB};
+  const testing::TemporaryFolder folder;
+  options.sweep.checkpoint = folder.file("machine.json.partial");
   const auto result = characterize(**device, options);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, ErrorCode::BadInput);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));  // nothing to take up, nothing to draw
 }
 
 TEST(CpuKernels, FormatsWithoutAnAdditionStartAtTwoFlops) {

@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "temporary_folder.h"
 
 namespace rooftile {
 namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 
 class CatalogFolders : public ::testing::Test {
  protected:
@@ -82,6 +86,97 @@ TEST_F(CatalogFolders, TheEnvironmentOverlaysInItsOrder) {
   EXPECT_EQ(catalog->read(kL4)->content, "first");
   ::setenv("ROOFTILE_CATALOG", root_.file("absent").c_str(), 1);
   EXPECT_FALSE(Catalog::standard());
+}
+
+/// An overlay of links to what lies elsewhere.
+class LinkedOverlay : public CatalogFolders {
+ protected:
+  void SetUp() override {
+    root_.write("real/l4.json", "linked");
+    root_.write("over/README.md", "not of the catalogue");
+    fs::create_directories(root_.file("over/gpus"));
+  }
+  /// over/NAME -> target, relative to the folder of the link unless it is absolute.
+  void link(const std::string& target, const std::string& name) const {
+    fs::create_symlink(target, root_.file("over/" + name));
+  }
+  [[nodiscard]] Result<Catalog> loaded() const {
+    Catalog catalog = Catalog::embedded();
+    ROOFTILE_CHECK(catalog.overlay(root_.file("over")));
+    return catalog;
+  }
+  [[nodiscard]] std::string failure() const {
+    const auto catalog = loaded();
+    return catalog ? "no error" : to_string(catalog.error());
+  }
+};
+
+TEST_F(LinkedOverlay, LinksToFilesAndFoldersAreLikeCopies) {
+  link("../../real/l4.json", kL4);
+  root_.write("shelf/mine.json", "mine");
+  link("../shelf", "systems");
+  link(root_.file("shelf"), "gpus/more");  // the same folder twice is no loop
+  const auto catalog = loaded();
+  ASSERT_TRUE(catalog) << to_string(catalog.error());
+  EXPECT_EQ(catalog->read(kL4)->content, "linked");
+  EXPECT_EQ(catalog->read(kL4)->name, root_.file("over/") + kL4);
+  EXPECT_EQ(catalog->read(kL4)->replaces, std::string("catalog:") + kL4);
+  EXPECT_EQ(catalog->read("systems/mine.json")->content, "mine");
+  EXPECT_EQ(catalog->read("gpus/more/mine.json")->content, "mine");
+  Catalog through = Catalog::embedded();
+  fs::create_symlink("over", root_.file("link"));
+  ASSERT_TRUE(through.overlay(root_.file("link")));
+  EXPECT_EQ(through.read(kL4)->content, "linked");
+}
+
+TEST_F(LinkedOverlay, LinksThatLeadNowhereAreNamed) {
+  link("../../real/gone.json", "gpus/gone.json");
+  EXPECT_THAT(failure(), HasSubstr(root_.file("over/gpus/gone.json")));
+  EXPECT_THAT(failure(), HasSubstr("../../real/gone.json\", which does not exist"));
+  fs::remove(root_.file("over/gpus/gone.json"));
+  link("itself.json", "gpus/itself.json");
+  EXPECT_THAT(failure(), HasSubstr("over/gpus/itself.json: cannot be read"));
+  fs::remove(root_.file("over/gpus/itself.json"));
+  link("/dev/zero", "gpus/zero.json");
+  EXPECT_THAT(failure(), HasSubstr("over/gpus/zero.json: is not a file or folder"));
+  fs::remove(root_.file("over/gpus/zero.json"));
+  link("..", "gpus/up");
+  EXPECT_THAT(failure(), HasSubstr("over/gpus/up: is a link to a folder that it lies in"));
+  fs::remove(root_.file("over/gpus/up"));
+  EXPECT_EQ(failure(), "no error");
+}
+
+TEST_F(LinkedOverlay, AJsonFileThatNothingReadsIsAnError) {
+  struct Misplaced {
+    std::string name, hint;
+  };
+  const std::string predictors =
+      "did you mean \"predictors/default/weights.json\" or "
+      "\"predictors/neusight/weights.json\"? --predictor FOLDER takes one of your own";
+  for (const auto& [name, hint] : {
+           Misplaced{"gpus/h100.JSON", "did you mean \"gpus/h100.json\"?"},
+           Misplaced{"gpu/h100.json", "did you mean \"gpus/h100.json\"?"},
+           Misplaced{"Models/mine.Json", "did you mean \"models/mine.json\"?"},
+           Misplaced{"architectures/nvidia/9.9.json", "did you mean \"architectures/9.9.json\"?"},
+           Misplaced{"predictors/rooftile/weights.json", predictors},
+           Misplaced{"predictors/default/weight.json",
+                     "did you mean \"predictors/default/weights.json\"?"},
+           Misplaced{"h100.json", "the JSON files of a catalogue lie in architectures/, gpus/"},
+       }) {
+    const std::string path = root_.write("over/" + name, "{}");
+    EXPECT_THAT(failure(), HasSubstr("error: " + path + ": no command reads"));
+    EXPECT_THAT(failure(), HasSubstr("hint: " + hint)) << name;
+    fs::remove(path);
+  }
+}
+
+TEST_F(LinkedOverlay, OtherFilesMayLieThere) {
+  for (const char* name : {"gpus/notes.txt", ".git/config.json", "docs/gpus.md",
+                           "predictors/default/card.json", "gpus/nvidia/mine.json"}) {
+    root_.write(std::string("over/") + name, "{}");
+  }
+  link("user@host.1234", "gpus/.#mine.json");  // the lock of an editor
+  EXPECT_EQ(failure(), "no error");
 }
 
 }  // namespace

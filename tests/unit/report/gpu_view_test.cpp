@@ -30,10 +30,10 @@ std::size_t widest_line(const std::string& text) {
 
 TEST(GpuView, EveryShippedGpuFitsAHundredColumns) {
   const auto gpus = hardware::list_gpus(Catalog::embedded()).value();
-  EXPECT_LE(widest_line(gpus_to_text(gpus, 100)), 100U);
+  EXPECT_LE(widest_line(gpus_to_text(gpus, {}, 100)), 100U);
   for (const hardware::GpuSpec& gpu : gpus) {
     const std::string text =
-        gpu_to_text({.gpu = gpu, .ceilings = {}}, {.color = false, .width = 100});
+        gpu_to_text({.gpu = gpu, .ceilings = {}}, {}, {.color = false, .width = 100});
     EXPECT_LE(widest_line(text), 100U) << gpu.id;
     EXPECT_THAT(text, HasSubstr(gpu.name));
     const bool int8 = gpu.peak.contains({.dtype = DType::Int8, .pipe = hardware::Pipe::Tensor});
@@ -43,25 +43,27 @@ TEST(GpuView, EveryShippedGpuFitsAHundredColumns) {
 
 TEST(GpuView, TheListHasOneLinePerGpu) {
   const std::vector<hardware::GpuSpec> gpus{test_machine().gpu};
-  EXPECT_THAT(gpus_to_text(gpus, 100), HasSubstr("\ntest-gpu  Acme Test GPU  2020   10  1000"));
+  EXPECT_THAT(gpus_to_text(gpus, {}, 100), HasSubstr("\ntest-gpu  Acme Test GPU  2020   10  1000"));
   EXPECT_THAT(gpus_to_csv(gpus),
               HasSubstr("\ntest-gpu,Acme Test GPU 10GB,other,acme,2020,10,1000,1.28,,10.24,HBM2,10,"
                         "256,4,100\n"));
-  const auto json = nlohmann::json::parse(gpus_to_json(gpus));
+  const auto json =
+      nlohmann::json::parse(gpus_to_json(gpus, {.provenance = {}, .warnings = {"a warning"}}));
   EXPECT_EQ(json["gpus"][0]["id"], "test-gpu");
+  EXPECT_EQ(json["warnings"][0], "a warning");
   EXPECT_EQ(json["gpus"][0]["peak_flop_per_s"]["bf16_tensor"], 10.24e12);
 }
 
 TEST(GpuView, OneGpuShowsRidgePointsPerLevelAndSources) {
   const hardware::Machine machine = test_machine();
-  const std::string text = gpu_to_text(machine, {.color = false, .width = 100});
+  const std::string text = gpu_to_text(machine, {}, {.color = false, .width = 100});
   // fp32: 1.28 TFLOP/s over 1280 (L1), 800 (L2), 256 GB/s (DRAM) = 1, 1.6, 5 FLOP/B
   EXPECT_THAT(text, ::testing::ContainsRegex("fp32 +1\\.28  datasheet +128 +- +1 +1\\.6 +5\n"));
   EXPECT_THAT(text, HasSubstr("9 (88 %)"));  // 9 of 10.24 TFLOP/s
   EXPECT_THAT(text, HasSubstr("/clock: paper"));
   EXPECT_THAT(text, HasSubstr("none of this exists"));
   EXPECT_EQ(text.find('\033'), std::string::npos);
-  const auto json = nlohmann::json::parse(gpu_to_json(machine));
+  const auto json = nlohmann::json::parse(gpu_to_json(machine, {}));
   EXPECT_EQ(json["ceilings"]["ridge_flop_per_byte"]["dram"]["bf16_tensor"], 40.0);
   EXPECT_EQ(json["ceilings"]["bandwidth"]["l2"]["from"], "published");
   EXPECT_EQ(json["sources"]["/clock"], "paper");
@@ -78,16 +80,17 @@ TEST(GpuView, LintNamesFileRuleAndReason) {
                                               "\"a joke\"}}"));
   catalog.add("gpus/c.json", "{");
   const auto files = hardware::lint_files(catalog, {}).value();
-  const std::string text = lint_to_text(files, 100);
+  const std::string text = lint_to_text(files, {}, 100);
   EXPECT_THAT(text,
               HasSubstr("catalog:gpus/a.json:/memory/dram/bandwidth: dram-product: 256 GB/s"));
   EXPECT_THAT(text, HasSubstr("power at /power: a joke"));
   EXPECT_THAT(text, HasSubstr("error: catalog:gpus/c.json"));
   EXPECT_THAT(text, HasSubstr("5 files, 30 rules: 2 findings, 1 declared exception\n"));
-  const auto json = nlohmann::json::parse(lint_to_json(files));
+  const auto json = nlohmann::json::parse(lint_to_json(files, {}));
   EXPECT_EQ(json["clean"], false);
   EXPECT_EQ(json["files"][0]["findings"][0]["rule"], "dram-product");
   EXPECT_EQ(json["files"][1]["findings"][0]["allowed"], "a joke");
+  EXPECT_EQ(files[0].inputs.at(0).file, "catalog:gpus/a.json");
   EXPECT_THAT(lint_to_csv(files), HasSubstr("unreadable"));
 }
 

@@ -65,6 +65,13 @@ TEST_F(ValidateTimes, SaysWhichGpusTheConstantsHaveSeen) {
   EXPECT_EQ(notes(*unseen).find("fitted on"), std::string::npos) << notes(*unseen);
 }
 
+TEST_F(ValidateTimes, TheFileOfTheConstantsIsAnInput) {
+  const auto table = validate({"Tesla T4"});
+  ASSERT_TRUE(table) << to_string(table.error());
+  const Input& last = table->provenance.inputs.back();  // in the order of their kinds
+  EXPECT_EQ(last.kind + " " + last.file, "predictor catalog:predictors/default/weights.json");
+}
+
 TEST_F(ValidateTimes, NobodyElsesDriftIsNotZero) {
   const auto column = [](const report::ValidationTable& table, const char* name) {
     const auto it = std::find(table.columns.begin(), table.columns.end(), name);

@@ -249,7 +249,8 @@ TEST_F(Replay, OverlaysOfTheReportAreReadAgain) {
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().code, ErrorCode::BadInput);
   EXPECT_THAT(gone.error().hint, HasSubstr("--catalog"));
-  EXPECT_TRUE(replay_catalog(before, {folder_.path().string()}));
+  fs::create_directory(path("empty"));
+  EXPECT_TRUE(replay_catalog(before, {path("empty")}));
 }
 
 TEST_F(Replay, AMissingFileIsAnErrorWithAHint) {
