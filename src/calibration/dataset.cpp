@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "core/csv.h"
+#include "calibration/layouts.h"
 #include "core/provenance.h"
 #include "core/text.h"
 #include "cost/predictor.h"
@@ -20,51 +20,8 @@ namespace rooftile::calibration {
 namespace {
 
 constexpr std::string_view kUnknownLicence = "unknown";
+constexpr std::string_view kDeviceColumn = "device";
 constexpr std::size_t kMaxSamples = std::size_t{1} << 22;  // rows are kept: 370 bytes each
-
-/// One open file with what its columns are.
-struct Source {
-  CsvReader& csv;
-  CsvHeader header;
-  std::string path;
-  std::uint32_t file = 0;
-
-  /// A whole number that may be 0: a padding, a window.
-  [[nodiscard]] Result<std::int64_t> integer(std::string_view column) const {
-    return at_least(0, column);
-  }
-  [[nodiscard]] Result<std::int64_t> size(std::string_view column) const {
-    return at_least(1, column);
-  }
-  [[nodiscard]] Result<std::string_view> text(std::string_view column) const {
-    ROOFTILE_TRY(const std::size_t index, header.column(column));
-    return trim(csv[index]);
-  }
-  [[nodiscard]] std::string where(std::string_view column) const {
-    const auto index = header.find(column);
-    return index ? csv.where(*index) : csv.where();
-  }
-
- private:
-  [[nodiscard]] Result<std::int64_t> at_least(std::int64_t least, std::string_view column) const {
-    ROOFTILE_TRY(const std::size_t index, header.column(column));
-    ROOFTILE_TRY(const std::int64_t value, csv.integer(index));
-    if (value < least)
-      return bad_input(csv.where(index),
-                       fmt::format("{} is {}, it must be at least {}", column, value, least),
-                       "sizes are whole numbers");
-    return value;
-  }
-};
-
-Result<double> milliseconds(const Source& source, std::string_view column) {
-  ROOFTILE_TRY(const std::size_t index, source.header.column(column));
-  ROOFTILE_TRY(const double ms, source.csv.number(index));
-  if (!(ms > 0) || ms > 1e9)
-    return bad_input(source.csv.where(index), fmt::format("{} ms is no kernel time", ms),
-                     "times are positive milliseconds");
-  return ms * 1e-3;
-}
 
 std::uint32_t index_of(std::vector<std::string>& names, std::string_view name) {
   const auto it = std::find(names.begin(), names.end(), name);
@@ -93,112 +50,6 @@ Result<std::uint32_t> gpu_index(std::string_view device, const std::string& wher
   return static_cast<std::uint32_t>(dataset.machines.size() - 1);
 }
 
-/// The operator of a row and the precision it runs in; nothing for dtypes that are not modelled.
-struct RowOp {
-  ops::AnyOp op;
-  DType dtype = DType::Fp32;
-};
-
-Result<std::optional<RowOp>> product_row(const Source& s) {
-  ROOFTILE_TRY(const auto op, s.text("op"));
-  ROOFTILE_TRY(const auto b, s.size("b"));
-  ROOFTILE_TRY(const auto m, s.size("m"));
-  ROOFTILE_TRY(const auto n, s.size("n"));
-  ROOFTILE_TRY(const auto k, s.size("k"));
-  if (op == "bmm") return RowOp{ops::BatchedMatmul{.batch = b, .m = m, .n = n, .k = k}};
-  if (op != "linear")
-    return unsupported(s.where("op"), fmt::format("unknown operator \"{}\"", printable(op)),
-                       "files with m, n, k hold linear and bmm");
-  std::int64_t rows = 0;
-  if (__builtin_mul_overflow(b, m, &rows)) return bad_input(s.where("b"), "b x m is too large");
-  return RowOp{ops::Linear{.rows = rows, .in = k, .out = n}};
-}
-
-Result<std::optional<RowOp>> vector_row(const Source& s) {
-  ROOFTILE_TRY(const auto op, s.text("op"));
-  ROOFTILE_TRY(const auto b, s.size("b"));
-  ROOFTILE_TRY(const auto h, s.size("h"));
-  const Shape shape{b, h};
-  if (op == "softmax") return RowOp{ops::Softmax{.shape = shape}};
-  if (op == "ln") return RowOp{ops::LayerNorm{.shape = shape}};
-  // A trailing u: the second operand is a scalar ("relu" ends in u by itself).
-  auto function = ops::parse_function(op);
-  const bool scalar = !function && op.size() > 1 && op.back() == 'u';
-  if (scalar) function = ops::parse_function(op.substr(0, op.size() - 1));
-  if (!function) return unsupported(s.where("op"), function.error().message, function.error().hint);
-  ops::Operands operands = ops::default_operands(*function);
-  if (*function == ops::Function::Pow) operands = ops::Operands::Binary;
-  if (scalar) operands = ops::Operands::Scalar;
-  return RowOp{ops::Elementwise{.function = *function, .operands = operands, .shape = shape}};
-}
-
-Result<std::optional<RowOp>> conv_row(const Source& s) {
-  ops::ConvShape c;
-  ROOFTILE_TRY(c.n, s.size("b"));
-  ROOFTILE_TRY(c.c, s.size("c_in"));
-  ROOFTILE_TRY(c.k, s.size("c_out"));
-  ROOFTILE_TRY(c.h, s.size("hw"));
-  ROOFTILE_TRY(c.r, s.size("filter"));
-  ROOFTILE_TRY(c.stride_h, s.size("stride"));
-  ROOFTILE_TRY(c.pad_h, s.integer("padding"));
-  c.w = c.h, c.s = c.r, c.stride_w = c.stride_h, c.pad_w = c.pad_h;
-  return RowOp{ops::Conv2d{.conv = c}};
-}
-
-/// bfloat16, float16, fp8; nothing for formats whose kernels are not modelled (fp8_block, nvfp4).
-std::optional<DType> dtype_named(std::string_view text) {
-  if (text == "bfloat16") return DType::Bf16;
-  if (text == "float16") return DType::Fp16;
-  if (text == "fp8") return DType::Fp8E4m3;
-  return std::nullopt;
-}
-
-Result<std::optional<RowOp>> low_precision_row(const Source& s) {
-  ROOFTILE_TRY(const auto name, s.text("gemm_dtype"));
-  const auto dtype = dtype_named(name);
-  if (!dtype) return std::optional<RowOp>();
-  ROOFTILE_TRY(const auto m, s.size("m"));
-  ROOFTILE_TRY(const auto n, s.size("n"));
-  ROOFTILE_TRY(const auto k, s.size("k"));
-  return RowOp{.op = ops::Linear{.rows = m, .in = k, .out = n, .bias = false}, .dtype = *dtype};
-}
-
-Result<std::optional<RowOp>> attention_row(const Source& s) {
-  ROOFTILE_TRY(const auto compute, s.text("attn_dtype"));
-  ROOFTILE_TRY(const auto cache, s.text("kv_cache_dtype"));
-  const auto dtype = dtype_named(compute);
-  if (!dtype || compute != cache) return std::optional<RowOp>();
-  ops::AttentionShape shape;
-  shape.causal = true;
-  ROOFTILE_TRY(shape.batch, s.size("batch_size"));
-  ROOFTILE_TRY(shape.queries, s.size("isl"));
-  ROOFTILE_TRY(shape.heads, s.size("num_heads"));
-  ROOFTILE_TRY(shape.kv_heads, s.size("num_key_value_heads"));
-  ROOFTILE_TRY(shape.head_dim, s.size("head_dim"));
-  ROOFTILE_TRY(const auto step, s.integer("step"));
-  if (s.header.find("window_size")) {
-    ROOFTILE_TRY(shape.window, s.integer("window_size"));
-  }
-  if (step > (std::int64_t{1} << 40) || shape.queries > (std::int64_t{1} << 40))
-    return bad_input(s.where("step"), "the sequence is too long");
-  shape.keys = shape.queries + step;
-  return RowOp{.op = ops::FusedAttention{.shape = shape}, .dtype = *dtype};
-}
-
-struct Layout {
-  std::string_view marker;  ///< a column that only this layout has
-  Result<std::optional<RowOp>> (*row)(const Source&);
-  bool device_column;
-  std::string_view licence;
-};
-constexpr std::array kLayouts{
-    Layout{"c_in", conv_row, true, "MIT (NeuSight artefact)"},
-    Layout{"gemm_dtype", low_precision_row, false, "Apache-2.0 (AIConfigurator)"},
-    Layout{"attn_dtype", attention_row, false, "Apache-2.0 (AIConfigurator)"},
-    Layout{"n", product_row, true, "MIT (NeuSight artefact)"},
-    Layout{"h", vector_row, true, "MIT (NeuSight artefact)"},
-};
-
 /// "dir/gemm_h100_sxm.csv" -> "h100_sxm": the longest tail of the stem that names a GPU.
 Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalog,
                                   Dataset& dataset) {
@@ -214,10 +65,11 @@ Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalo
 /// The campaign that a row belongs to. Campaigns of low-precision products loop over six copies of
 /// the weights without flushing L2: where the copies fit, the row was measured with warm caches.
 std::string_view campaign_of(const Source& source, const Layout& layout, const Sample& sample,
-                             const Dataset& dataset) {
+                             const RowOp& row, const Dataset& dataset) {
+  if (!row.campaign.empty()) return row.campaign;
   if (const auto set = source.header.find("set")) return source.csv[*set];
   const auto* shape = std::get_if<ops::GemmShape>(&sample.work.shape);
-  if (layout.device_column || shape == nullptr) return "";
+  if (!layout.device.empty() || shape == nullptr) return "";
   constexpr double kCopies = 6;
   const double weights = kCopies * static_cast<double>(shape->k) * static_cast<double>(shape->n) *
                          size_of(sample.work.dtype).base();
@@ -238,37 +90,40 @@ Result<std::optional<std::int64_t>> grid_blocks(const Source& source) {
   return blocks;
 }
 
-Status append_row(const Source& source, const Layout& layout, std::optional<std::uint32_t> file_gpu,
-                  const Catalog& catalog, Dataset& dataset) {
-  ROOFTILE_CHECK(source.header.check_width(source.csv));
-  ROOFTILE_TRY(const auto row, layout.row(source));
-  if (!row) {
-    ++dataset.skipped;
-    return {};
-  }
-  if (auto status = ops::check(row->op); !status)
+/// The kernel of a call: of a gradient, the one of its pass.
+Result<ops::KernelWork> kernel_of(const RowOp& row, const Source& source) {
+  if (auto status = ops::check(row.op); !status)
     return bad_input(source.csv.where(), status.error().message, status.error().hint);
-  Sample sample;
-  ROOFTILE_TRY(sample.measured,
-               milliseconds(source, layout.device_column ? "latency_ms" : "latency"));
-  if (file_gpu) {
-    sample.gpu = *file_gpu;
-  } else {
-    ROOFTILE_TRY(const auto device, source.text("device"));
-    ROOFTILE_TRY(sample.gpu, gpu_index(device, source.where("device"), catalog, dataset));
+  const ops::LowerContext context{.precision = ops::precision_of(row.dtype)};
+  ops::KernelList works;
+  if (row.pass == ops::ConvPass::Forward) {
+    ops::forward(row.op, context, works);
+    return std::move(works.front());
   }
+  ops::backward(row.op, context, works);
+  for (ops::KernelWork& work : works) {
+    const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
+    if (conv != nullptr && conv->pass == row.pass) return std::move(work);
+  }
+  return unsupported(source.csv.where(), "the operator has no such gradient");
+}
+
+Status append_call(const Source& source, const Layout& layout, const RowOp& row, std::uint32_t gpu,
+                   Dataset& dataset) {
+  Sample sample;
+  sample.measured = row.measured;
+  sample.gpu = gpu;
   sample.file = source.file;
-  sample.line = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(source.csv.line(), std::numeric_limits<std::uint32_t>::max()));
+  sample.line = source.line();
+  sample.host = row.host;
+  sample.algorithm = index_of(dataset.algorithms, row.algorithm);
   if (const auto kernel = source.header.find("kernel"))
     sample.tile = tile_in_name(source.csv[*kernel]);
   if (source.header.find("grid_x")) {
     ROOFTILE_TRY(sample.blocks, grid_blocks(source));
   }
-  ops::KernelList works;
-  ops::forward(row->op, {.precision = ops::precision_of(row->dtype)}, works);
-  sample.work = std::move(works.front());
-  sample.campaign = index_of(dataset.campaigns, campaign_of(source, layout, sample, dataset));
+  ROOFTILE_TRY(sample.work, kernel_of(row, source));
+  sample.campaign = index_of(dataset.campaigns, campaign_of(source, layout, sample, row, dataset));
   if (const auto job = cost::bind(sample.work, dataset.machines[sample.gpu]); !job)
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
   if (dataset.samples.size() >= kMaxSamples)
@@ -278,9 +133,35 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
   return {};
 }
 
+Status append_row(const Source& source, const Layout& layout, std::optional<std::uint32_t> file_gpu,
+                  const Catalog& catalog, Dataset& dataset) {
+  ROOFTILE_CHECK(source.header.check_width(source.csv));
+  RowOps calls;
+  if (layout.calls != nullptr) {
+    ROOFTILE_TRY(calls, layout.calls(source));
+    if (calls.empty()) {
+      ++dataset.skipped;
+      return {};
+    }
+  }
+  std::uint32_t gpu = file_gpu.value_or(0);
+  if (!file_gpu) {
+    const std::string_view column = layout.device.empty() ? kDeviceColumn : layout.device;
+    ROOFTILE_TRY(const auto device, source.text(column));
+    ROOFTILE_TRY(gpu, gpu_index(device, source.where(column), catalog, dataset));
+  }
+  if (layout.other != nullptr)
+    return layout.other(source, {.gpu = gpu, .catalog = catalog}, dataset);
+  for (const RowOp& row : calls) ROOFTILE_CHECK(append_call(source, layout, row, gpu, dataset));
+  return {};
+}
+
 void drop_unused_gpus(Dataset& dataset) {
   std::vector<bool> used(dataset.machines.size(), false);
   for (const Sample& sample : dataset.samples) used[sample.gpu] = true;
+  for (const Collective& row : dataset.collectives) used[row.gpu] = true;
+  for (const FusedLayer& row : dataset.layers) used[row.gpu] = true;
+  for (const HostCall& row : dataset.host_calls) used[row.gpu] = true;
   std::vector<std::uint32_t> moved(used.size(), 0);
   std::uint32_t kept = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
@@ -293,6 +174,9 @@ void drop_unused_gpus(Dataset& dataset) {
   dataset.machines.erase(dataset.machines.begin() + kept, dataset.machines.end());
   dataset.devices.erase(dataset.devices.begin() + kept, dataset.devices.end());
   for (Sample& sample : dataset.samples) sample.gpu = moved[sample.gpu];
+  for (Collective& row : dataset.collectives) row.gpu = moved[row.gpu];
+  for (FusedLayer& row : dataset.layers) row.gpu = moved[row.gpu];
+  for (HostCall& row : dataset.host_calls) row.gpu = moved[row.gpu];
 }
 
 }  // namespace
@@ -316,26 +200,30 @@ std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel) {
 
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset) {
   ROOFTILE_TRY(auto csv, CsvReader::open(path, {}));
-  ROOFTILE_TRY(auto header, CsvHeader::read(csv));
-  const Layout* layout = nullptr;
-  for (const Layout& candidate : kLayouts) {
-    if (header.find(candidate.marker) && (!candidate.device_column || header.find("op"))) {
-      layout = &candidate;
-      break;
-    }
-  }
+  ROOFTILE_TRY(const auto header, CsvHeader::read(csv));
+  return read_dataset(csv, header, catalog, dataset);
+}
+
+Status read_dataset(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
+                    Dataset& dataset) {
+  const std::string path = csv.name();
+  const Layout* layout = find_layout(header);
   if (layout == nullptr)
-    return unsupported(path, "no known layout of measured kernels has these columns",
-                       "expected op,device,latency_ms,... or gemm_dtype,m,n,k,latency");
+    return unsupported(
+        path, "no known layout of measured kernels has these columns",
+        "expected op,device,latency_ms,..., gemm_dtype,m,n,k,latency or another of those in "
+        "docs/howto/refit.md");
   dataset.files.push_back(path);
-  dataset.licences.emplace_back(header.find("kernel") || !layout->device_column ? layout->licence
-                                                                                : kUnknownLicence);
+  dataset.licences.emplace_back(header.find("kernel") || layout->device != "device" ||
+                                        layout->other != nullptr
+                                    ? layout->licence
+                                    : kUnknownLicence);
   const Source source{.csv = csv,
-                      .header = std::move(header),
+                      .header = header,
                       .path = path,
                       .file = static_cast<std::uint32_t>(dataset.files.size() - 1)};
   std::optional<std::uint32_t> file_gpu;
-  if (!layout->device_column) {
+  if (layout->device.empty() && !header.find(kDeviceColumn)) {
     ROOFTILE_TRY(file_gpu, gpu_in_name(path, catalog, dataset));
   }
   while (true) {
@@ -357,7 +245,7 @@ std::vector<Input> inputs_of(const Dataset& dataset) {
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog) {
   Dataset dataset;
   for (const std::string& path : paths) ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
-  if (dataset.samples.empty())
+  if (dataset.empty())
     return bad_input(paths.empty() ? "" : paths.front(), "no measured kernels in the data set");
   return dataset;
 }

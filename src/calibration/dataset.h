@@ -6,8 +6,12 @@
 //   op,device,[set,]latency_ms,b,m,n,k,...              matrix products (linear, bmm)
 //   op,device,[set,]latency_ms,b,h,...                  rows: element-wise, softmax, layer norm
 //   op,device,[set,]latency_ms,b,c_in,c_out,hw,...      square convolutions
-//   gemm_dtype,m,n,k,latency,...                        16- and 8-bit products, one GPU per file
-//   batch_size,isl,num_heads,...,step,latency           fused attention, one GPU per file
+//   gpu,dtype,n,c,h,w,k,...,fwd_ms,bwd_data_ms,...      convolutions and their gradients
+//   (DeepBench) gemm_dtype,m,n,k,latency,...                        16- and 8-bit products, one GPU
+//   per file batch_size,isl,num_heads,...,step,latency           fused attention, one GPU per file
+//   moe_dtype,num_tokens,hidden_size,...,latency        fused mixtures of experts, one GPU per file
+//   op_name,nccl_dtype,num_gpus,message_size,latency    collectives, one kind of GPU per file
+//   device,case,node,...,output_shape,fw_ms,...,acc_ms  traced nodes; those that launch nothing
 //
 // The GPU of a file without a device column is in its name: gemm_<gpu>.csv. Device names resolve
 // through the catalogue. Times are in milliseconds; every error names file, line and column.
@@ -21,10 +25,12 @@
 #include <vector>
 
 #include "core/catalog.h"
+#include "core/csv.h"
 #include "core/result.h"
 #include "cost/learned/weights.h"
 #include "hardware/machine.h"
-#include "ops/kernel_work.h"
+#include "hardware/system.h"
+#include "ops/operator.h"
 
 namespace rooftile::calibration {
 
@@ -40,6 +46,34 @@ struct Sample {
   std::uint32_t line = 0;
   std::optional<cost::learned::GemmTile> tile;  ///< named by the launched kernel
   std::optional<std::int64_t> blocks;           ///< CTAs of the launched kernel
+  /// Seconds that the campaign is known to add to a call: then the kernel is predicted within a
+  /// stream, else as timed alone.
+  std::optional<double> host;
+  std::uint32_t algorithm = 0;  ///< of a convolution, as launched: index into Dataset::algorithms
+};
+
+/// A collective over some GPUs of one kind.
+struct Collective {
+  std::string op = {};
+  std::int64_t gpus = 2;
+  Bytes bytes = {};
+  hardware::GroupLink link = {};
+  double measured = 0;  ///< seconds
+  std::uint32_t gpu = 0, file = 0, line = 0;
+};
+
+/// A call that launches several kernels, as a whole.
+struct FusedLayer {
+  std::string name;
+  ops::KernelList kernels = {};
+  double measured = 0;  ///< seconds
+  std::uint32_t gpu = 0, file = 0, line = 0;
+};
+
+/// A call from the host that launches nothing.
+struct HostCall {
+  double measured = 0;  ///< seconds
+  std::uint32_t gpu = 0, file = 0, line = 0;
 };
 
 struct Dataset {
@@ -48,12 +82,23 @@ struct Dataset {
   std::vector<hardware::Machine> machines;
   std::vector<std::string> devices;  ///< the name of each machine in the data
   std::vector<std::string> campaigns;
+  std::vector<std::string> algorithms{""};  ///< the first is that of rows which name none
   std::vector<Sample> samples;
-  std::int64_t skipped = 0;  ///< rows of dtypes that are not modelled
+  std::vector<Collective> collectives;
+  std::vector<FusedLayer> layers;
+  std::vector<HostCall> host_calls;
+  /// Whether anything was measured.
+  [[nodiscard]] bool empty() const {
+    return samples.empty() && collectives.empty() && layers.empty() && host_calls.empty();
+  }
+  std::int64_t skipped = 0;  ///< rows of dtypes and collectives that are not modelled
 };
 
 /// Reads one file and appends its rows.
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset);
+/// From behind the header, where somebody has looked at it already: a pipe is read once.
+Status read_dataset(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
+                    Dataset& dataset);
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog);
 
 /// Drops the rows of all other campaigns, and the GPUs that have none left; an error that lists

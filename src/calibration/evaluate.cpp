@@ -9,9 +9,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "aggregate/communication.h"
 #include "calibration/plausible.h"
 #include "calibration/selection.h"
 #include "core/provenance.h"
+#include "core/text.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/learned.h"
 
@@ -30,24 +32,79 @@ Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& pr
   const Sample& sample = dataset.samples[index];
   const hardware::Machine& machine = dataset.machines[sample.gpu];
   cost::Job job = *cost::bind(sample.work, machine);  // checked when read
-  job.setting = cost::Setting::Isolated;
+  job.setting = sample.host ? cost::Setting::InStream : cost::Setting::Isolated;
+  // The gap behind a kernel of a stream is the host's time here.
+  const double gap = cost::launch_gap(machine, predictors.main.constants().step).base();
+  const double host = sample.host ? std::max(0.0, *sample.host - gap) : 0.0;
   const cost::Estimate estimate = predictors.main.estimate(job, machine);
   Case row{.sample = index,
            .measured = sample.measured,
-           .predicted = estimate.time.base(),
-           .low = estimate.low.base(),
-           .high = estimate.high.base(),
+           .predicted = estimate.time.base() + host,
+           .low = estimate.low.base() + host,
+           .high = estimate.high.base() + host,
            .bound = estimate.bound.base(),
            .roofline = dram_roofline(job),
            .trivial = {},
            .neusight = {},
            .extrapolated = estimate.extrapolated};
   if (const auto* trivial = predictors.baselines.trivial)
-    row.trivial = trivial->estimate(job, machine).time.base();
+    row.trivial = trivial->estimate(job, machine).time.base() + host;
   const auto* neusight = predictors.baselines.neusight;
   if (neusight != nullptr && cost::neusight::covers(sample.work))
     row.neusight = neusight->estimate(job, machine).time.base();
   return row;
+}
+
+OtherCase predict_collective(const Collective& row, const cost::Predictor& predictor) {
+  const aggregate::TransferTime time =
+      aggregate::all_reduce(row.bytes, row.gpus, row.link, predictor.constants().links);
+  OtherCase out;
+  out.kind = row.op;
+  out.campaign = fmt::format("{} GPUs", row.gpus);
+  out.name = fmt::format("{} {} x {}", row.op, row.gpus, format_bytes(row.bytes));
+  out.gpu = row.gpu;
+  out.measured = row.measured;
+  out.predicted = time.time.base();
+  out.low = time.low.base();
+  out.high = time.high.base();
+  out.bound = time.bound.base();
+  const auto n = static_cast<double>(row.gpus);  // a ring at the rate of the data sheet
+  out.roofline = (row.bytes * (2 * (n - 1) / n) / row.link.per_direction).base();
+  return out;
+}
+
+/// The kernels of a fused layer one after another, as in a stream.
+OtherCase predict_layer(const Dataset& dataset, const FusedLayer& layer,
+                        const Predictors& predictors) {
+  const hardware::Machine& machine = dataset.machines[layer.gpu];
+  OtherCase out;
+  out.kind = out.name = layer.name;
+  out.gpu = layer.gpu;
+  out.measured = layer.measured;
+  for (const ops::KernelWork& work : layer.kernels) {
+    const cost::Job job = *cost::bind(work, machine);  // checked when read
+    const cost::Estimate estimate = predictors.main.estimate(job, machine);
+    out.predicted += estimate.time.base();
+    out.low += estimate.low.base();
+    out.high += estimate.high.base();
+    out.bound += estimate.bound.base();
+    out.roofline += dram_roofline(job);
+    out.extrapolated = out.extrapolated || estimate.extrapolated;
+    if (const auto* trivial = predictors.baselines.trivial)
+      out.trivial = out.trivial.value_or(0.0) + trivial->estimate(job, machine).time.base();
+  }
+  const auto& shape = layer.kernels.front().shape;
+  out.name = fmt::format("{} {}", layer.name, shape_text(shape));
+  return out;
+}
+
+/// Everything that is not a single kernel; `of` gives the predictors for a GPU.
+template <typename PredictorsOf>
+void predict_others(const Dataset& dataset, const PredictorsOf& of, Evaluation& evaluation) {
+  for (const Collective& row : dataset.collectives)
+    evaluation.others.push_back(predict_collective(row, of(row.gpu).main));
+  for (const FusedLayer& layer : dataset.layers)
+    evaluation.others.push_back(predict_layer(dataset, layer, of(layer.gpu)));
 }
 
 /// A group's rows are of one class: all of them have the baseline, or none.
@@ -78,7 +135,8 @@ Summary summarize(std::string group, const std::vector<const Case*>& cases) {
 
 void add_summary(const Dataset& dataset, Evaluation& evaluation) {
   evaluation.skipped = dataset.skipped;
-  evaluation.warnings = warnings_of(dataset);
+  for (std::string& warning : warnings_of(dataset))
+    evaluation.warnings.push_back(std::move(warning));
   std::map<std::string, std::vector<const Case*>> groups;
   for (const Case& c : evaluation.cases) {
     const Sample& sample = dataset.samples[c.sample];
@@ -88,6 +146,12 @@ void add_summary(const Dataset& dataset, Evaluation& evaluation) {
     groups[name].push_back(&c);
     const std::string& campaign = dataset.campaigns[sample.campaign];
     if (!campaign.empty()) groups[fmt::format("{}/{}", name, campaign)].push_back(&c);
+  }
+  for (const OtherCase& c : evaluation.others) {
+    groups[c.kind].push_back(&c);
+    const std::string name = fmt::format("{}/{}", c.kind, dataset.machines[c.gpu].gpu.id);
+    groups[name].push_back(&c);
+    if (!c.campaign.empty()) groups[fmt::format("{}/{}", name, c.campaign)].push_back(&c);
   }
   for (const auto& [name, cases] : groups) evaluation.summary.push_back(summarize(name, cases));
 }
@@ -162,6 +226,52 @@ Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
   return intervals;
 }
 
+std::optional<double> error_correlation(const Dataset& dataset, const std::vector<Case>& cases,
+                                        std::optional<std::uint32_t> excluded) {
+  constexpr std::size_t kEnoughGpus = 3;
+  struct Mean {
+    double sum = 0, squares = 0, count = 0;
+    [[nodiscard]] double mean() const { return sum / count; }
+    [[nodiscard]] double square() const { return squares / count; }
+  };
+  const std::vector<bool> ignored = contradicted(dataset);
+  std::map<std::uint32_t, std::map<std::string_view, Mean>> by_gpu;
+  for (const Case& c : cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    if (ignored[c.sample] || (excluded && sample.gpu == *excluded)) continue;
+    const double residual = std::log(c.measured / c.predicted);
+    Mean& mean = by_gpu[sample.gpu][class_of(sample.work)];
+    mean.sum += residual, mean.squares += residual * residual, mean.count += 1;
+  }
+  double products = 0;
+  double squares = 0;
+  std::size_t gpus = 0;
+  for (const auto& [gpu, classes] : by_gpu) {
+    if (classes.size() < 2) continue;
+    ++gpus;
+    double together = 0;
+    double own = 0;
+    double sum = 0;
+    for (const auto& [name, mean] : classes) {
+      sum += mean.mean();
+      together -= mean.mean() * mean.mean();
+      own += mean.square();
+    }
+    const auto n = static_cast<double>(classes.size());
+    products += (together + sum * sum) / (n * (n - 1));  // of pairs of different classes
+    squares += own / n;
+  }
+  if (gpus < kEnoughGpus || squares <= 0) return std::nullopt;
+  return std::clamp(products / squares, 0.0, 1.0);
+}
+
+void calibrate_weights(const Dataset& dataset, const std::vector<Case>& cases,
+                       std::optional<std::uint32_t> excluded, Weights& weights) {
+  weights.intervals = calibrate(dataset, cases, excluded);
+  double& correlation = weights.constants.step.error_correlation;
+  correlation = error_correlation(dataset, cases, excluded).value_or(correlation);
+}
+
 Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
                     const Baselines& baselines) {
   Evaluation evaluation;
@@ -173,6 +283,9 @@ Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
   for (std::size_t i = 0; i < dataset.samples.size(); ++i)
     evaluation.cases.push_back(
         predict_row(dataset, i, {.main = predictor, .baselines = baselines}));
+  predict_others(
+      dataset, [&](std::uint32_t) { return Predictors{.main = predictor, .baselines = baselines}; },
+      evaluation);
   add_summary(dataset, evaluation);
   set_provenance(inputs, evaluation);
   return evaluation;
@@ -226,6 +339,13 @@ Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
         predict_row(dataset, i, {.main = *main[gpu], .baselines = baselines}));
   }
   set_left_out_intervals(dataset, evaluation);
+  predict_others(
+      dataset,
+      [&](std::uint32_t gpu) {
+        return Predictors{.main = *main[gpu], .baselines = {.trivial = trivial[gpu].get()}};
+      },
+      evaluation);
+  for (const std::string& note : fits.notes) evaluation.warnings.push_back("not left out: " + note);
   add_summary(dataset, evaluation);
   set_provenance(fits.inputs, evaluation);
   return evaluation;
@@ -262,6 +382,9 @@ std::string card_json(const Dataset& dataset, const CardFacts& facts, const Eval
   if (!facts.notes.empty()) card["notes"] = facts.notes;
   std::vector<std::int64_t> rows(dataset.files.size(), 0);
   for (const Sample& sample : dataset.samples) ++rows[sample.file];
+  for (const Collective& row : dataset.collectives) ++rows[row.file];
+  for (const FusedLayer& row : dataset.layers) ++rows[row.file];
+  for (const HostCall& row : dataset.host_calls) ++rows[row.file];
   for (std::size_t i = 0; i < dataset.files.size(); ++i) {
     const std::filesystem::path path(dataset.files[i]);
     const std::string name = (path.parent_path().filename() / path.filename()).generic_string();
@@ -278,6 +401,8 @@ std::string card_json(const Dataset& dataset, const CardFacts& facts, const Eval
     ordered_json entry{{"group", s.group},
                        {"cases", s.cases},
                        {"mean_error", rounded(s.mean_error)},
+                       {"median_error", rounded(s.median_error)},
+                       {"geometric_error", rounded(s.geometric_error)},
                        {"p90_error", rounded(s.p90_error)},
                        {"bias", rounded(s.bias)}};
     if (s.coverage) entry["coverage"] = rounded(*s.coverage);

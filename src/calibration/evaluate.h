@@ -29,6 +29,12 @@ struct Case {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
+/// A collective ("all_reduce", "4 GPUs") or a fused layer ("moe", "").
+struct OtherCase : Case {
+  std::string kind, campaign, name;
+  std::uint32_t gpu = 0;
+};
+
 struct Summary : ErrorStatistics {
   std::string group;  ///< "linear", "linear/v100-pcie-32gb", "linear/v100-pcie-32gb/train"
   double bound_error = 0, roofline_error = 0;
@@ -41,6 +47,7 @@ struct Evaluation {
   bool left_out = false;
   std::int64_t skipped = 0;  ///< rows of the files whose dtype is not modelled
   std::vector<Case> cases;
+  std::vector<OtherCase> others;
   std::vector<Summary> summary;
   std::vector<std::string> warnings;  ///< about the data, "times: FILE: ..."
   ProvenanceReport provenance;        ///< GPUs and predictors; one that was just fitted has no file
@@ -67,6 +74,16 @@ Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits);
 using Intervals = cost::learned::ByName<std::array<double, cost::learned::kBuckets>>;
 Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
                     std::optional<std::uint32_t> excluded);
+
+/// Correlation of the errors of two classes of kernels on one GPU, from left-out residuals: what of
+/// a step's error does not average out. GPUs count equally, those of `excluded` not at all; nothing
+/// where fewer than three GPUs have two classes.
+std::optional<double> error_correlation(const Dataset& dataset, const std::vector<Case>& cases,
+                                        std::optional<std::uint32_t> excluded);
+
+/// Intervals and the correlation of errors, from left-out residuals.
+void calibrate_weights(const Dataset& dataset, const std::vector<Case>& cases,
+                       std::optional<std::uint32_t> excluded, cost::learned::Weights& weights);
 
 /// Data, GPUs, ranges, left-out errors, seed and command as JSON: what a predictor's users need to
 /// know before they trust it.

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 
+#include "calibration/conv_fit.h"
 #include "calibration/fit_forms.h"
+#include "calibration/fit_links.h"
 #include "calibration/neighbours.h"
 #include "calibration/plausible.h"
 #include "calibration/rules.h"
@@ -50,6 +54,7 @@ struct Fold {
   Samples kept;
   Weights weights;
   std::map<std::string, std::map<std::string, Part, std::less<>>> parts;  ///< by model, class
+  std::string convolution;  ///< the task of its constants; empty without rows
 };
 
 class Fitter {
@@ -68,6 +73,7 @@ class Fitter {
     if (options_.leave_one_out) {
       for (std::uint32_t gpu = 0; gpu < dataset_.machines.size(); ++gpu) prepare(gpu);
     }
+    campaigns_ = campaigns_of(dataset_);
     for (Fold& fold : folds_) add_tasks(fold);
     ROOFTILE_TRY(results_, run_tasks(tasks_, {.threads = options_.threads,
                                               .checkpoint = options_.checkpoint,
@@ -78,11 +84,13 @@ class Fitter {
     add_inputs({shipped_input_}, fits.inputs);
     for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     for (Fold& fold : folds_) {
+      set_constants(fold);
       finish(fold);
       // What cannot be read back is not handed on either.
       ROOFTILE_CHECK(parse_weights(to_json(fold.weights), "fit"));
       (fold.left_out ? fits.without.emplace_back() : fits.all.emplace()) = std::move(fold.weights);
     }
+    fits.notes = std::move(notes_);
     return fits;
   }
 
@@ -129,7 +137,33 @@ class Fitter {
     }
   }
 
+  /// Convolutions are fitted whatever the class: their constants are one set for all GPUs.
+  void add_convolution(Fold& fold) {
+    const auto conv = [](const Sample* s) { return class_of(s->work) == "conv"; };
+    const auto rows = std::count_if(fold.kept.begin(), fold.kept.end(), conv);
+    if (static_cast<std::size_t>(rows) < kEnoughRows) return;
+    const bool measured =
+        fold.left_out &&
+        std::any_of(dataset_.samples.begin(), dataset_.samples.end(),
+                    [&](const Sample& s) { return s.gpu == *fold.left_out && conv(&s); });
+    const std::string id = measured ? dataset_.machines[*fold.left_out].gpu.id : std::string();
+    fold.convolution = fmt::format("{}/convolution", measured ? id : "all");
+    const auto run = [this, id]() -> Outcome {
+      Outcome out;
+      const cost::TimeConstants found = fit_convolutions(campaigns_, id);
+      for (const auto& p : parameters_of(found)) {
+        if (p.fitted) out.x.push_back(std::log(found.*p.value / p.start));
+      }
+      return out;
+    };
+    const auto& list = parameters_of(cost::TimeConstants());
+    const auto size =
+        std::count_if(list.begin(), list.end(), [](const auto& p) { return p.fitted; });
+    tasks_.try_emplace(fold.convolution, Task{.run = run, .size = static_cast<std::size_t>(size)});
+  }
+
   void add_tasks(Fold& fold) {
+    add_convolution(fold);
     for (auto& [model, classes] : fold.parts) {
       const std::string vendor = vendor_of(model);
       for (auto& [name, part] : classes) {
@@ -172,8 +206,72 @@ class Fitter {
     tasks_.try_emplace(part.task, Task{.run = run, .size = size});
   }
 
+  [[nodiscard]] Origin origin_of(const Seen& seen) const {
+    Origin origin{.rows = static_cast<double>(seen.rows), .gpus = {}, .command = options_.command};
+    for (const std::uint32_t gpu : seen.gpus) origin.gpus.push_back(dataset_.machines[gpu].gpu.id);
+    std::sort(origin.gpus.begin(), origin.gpus.end());
+    return origin;
+  }
+
+  void set_convolution(Fold& fold) const {
+    const auto found = results_.find(fold.convolution);
+    if (found == results_.end()) return;
+    cost::TimeModel& model = fold.weights.constants.convolution;
+    model.constants = cost::starting<cost::TimeConstants>();
+    std::size_t next = 0;
+    for (const auto& p : parameters_of(model.constants)) {
+      if (p.fitted) model.constants.*p.value *= std::exp(found->second[next++]);
+    }
+    std::set<std::string> architectures;
+    std::set<std::uint32_t> gpus;
+    Seen seen;
+    for (const Sample* s : fold.kept) {
+      if (class_of(s->work) != "conv") continue;
+      ++seen.rows;
+      gpus.insert(s->gpu);
+      architectures.insert(dataset_.machines[s->gpu].gpu.arch.name);
+    }
+    seen.gpus.assign(gpus.begin(), gpus.end());
+    model.architectures.assign(architectures.begin(), architectures.end());
+    fold.weights.origins["convolution"] = origin_of(seen);
+  }
+
+  /// Of `part`, where the data say nothing: the catalogue's, which may know the GPU.
+  void keep_shipped(const Fold& fold, const std::string& part) {
+    const auto& gpus = shipped_.origins.at(part).gpus;
+    const std::string& id =
+        fold.left_out ? dataset_.machines[*fold.left_out].gpu.id : std::string();
+    const bool knows = std::find(gpus.begin(), gpus.end(), id) != gpus.end();
+    std::string note = fmt::format("{}: no rows to fit on, the catalogue's numbers stay", part);
+    if (knows) note += fmt::format("; they have seen {}, which is left out of the rest", id);
+    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  }
+
+  void set_constants(Fold& fold) {
+    Weights& weights = fold.weights;
+    if (fold.convolution.empty()) {
+      keep_shipped(fold, "convolution");
+    }
+    if (const auto links = fit_links(dataset_, fold.left_out)) {
+      weights.constants.links = links->constants;
+      weights.origins["links"] = origin_of(links->seen);
+    } else {
+      keep_shipped(fold, "links");
+    }
+    cost::StepConstants& step = weights.constants.step;
+    if (const auto host = fit_host(dataset_, fold.left_out)) {
+      step.gap = cost::starting<cost::StepConstants>().gap;
+      step.host_launch = host->launch;
+      step.host_spread = host->spread;
+      weights.origins["step"] = origin_of(host->seen);
+    } else {
+      keep_shipped(fold, "step");
+    }
+  }
+
   void finish(Fold& fold) const {
     Weights& weights = fold.weights;
+    set_convolution(fold);
     for (const auto& [model, classes] : fold.parts) {
       DeviceModel& device = weights.models[model];
       finish_products(fold, classes, vendor_of(model), device);
@@ -254,6 +352,8 @@ class Fitter {
   std::vector<hardware::GpuSpec> catalogue_;
   Weights shipped_;         ///< for parts that the data say nothing about
   Input shipped_input_;     ///< the record of their file
+  Campaigns campaigns_;
+  std::vector<std::string> notes_;
   std::deque<Fold> folds_;  ///< tasks keep references
   Tasks tasks_;
   TaskResults results_;

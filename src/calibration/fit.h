@@ -24,6 +24,7 @@ struct FitOptions {
   unsigned threads = 2;
   bool all_gpus = true;                   ///< fit on everything
   bool leave_one_out = true;              ///< fit without each GPU in turn
+  std::string command;                    ///< for the origins of the constants
   std::optional<std::string> checkpoint;  ///< file that keeps finished tasks
   Progress progress;                      ///< may be empty
 };
@@ -32,6 +33,9 @@ struct Fits {
   std::optional<cost::learned::Weights> all;
   std::vector<cost::learned::Weights> without;  ///< by index of the GPU in the data set
   std::vector<Input> inputs;  ///< GPUs: what the catalogue publishes of all of them goes in
+  /// Parts that the data say nothing about and that are the catalogue's: such a part of a fit that
+  /// left a GPU out may have seen it.
+  std::vector<std::string> notes;
 };
 
 Result<Fits> fit(const Dataset& dataset, const Catalog& catalog, const FitOptions& options);

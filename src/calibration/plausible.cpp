@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "calibration/selection.h"
 #include "cost/predictor.h"
@@ -89,14 +90,15 @@ TimeCheck check_times(const std::string& file, std::span<const TimedRow> rows) {
 }
 
 std::vector<TimeCheck> check_times(const Dataset& dataset) {
-  std::vector<std::vector<TimedRow>> rows(dataset.files.size());
+  // A line with several times (DeepBench) has a campaign for each: a slip may be in one column.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TimedRow>> rows;
   for (const Sample& sample : dataset.samples) {
-    rows[sample.file].push_back(
+    rows[{sample.file, sample.host ? sample.campaign : 0}].push_back(
         {.measured = sample.measured, .bound = bound_of(dataset, sample), .line = sample.line});
   }
   std::vector<TimeCheck> checks;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    checks.push_back(check_times(dataset.files[i], rows[i]));
+  for (const auto& [place, list] : rows) {
+    checks.push_back(check_times(dataset.files[place.first], list));
   }
   return checks;
 }

@@ -224,6 +224,7 @@ PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor) {
 ConvModel fit_conv(const FitData& data) {
   std::map<std::uint32_t, std::vector<double>> overheads;
   for (const Sample* s : data.samples) {
+    if (s->host) continue;
     const hardware::Machine& machine = data.dataset.machines[s->gpu];
     const auto job = *cost::bind(s->work, machine);  // checked when read
     overheads[s->gpu].push_back(s->measured -

@@ -85,6 +85,8 @@ std::string data_key(const Dataset& dataset, std::uint64_t seed, std::string_vie
     hash.add(s.tile ? s.tile->along_n : 0);
     hash.add(s.tile ? s.tile->along_m : 0);
     hash.add(s.blocks.value_or(0));
+    hash.add(s.host.value_or(0));
+    hash.add(dataset.algorithms[s.algorithm]);
   }
   return fmt::format("{}-{:016x}-{}", format, hash.value(), dataset.samples.size());
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rooftile evaluate kernels FILE..., rooftile evaluate labels FILE --models DIR: predictions
-// against measured kernels, and against measured steps of whole models.
+// rooftile evaluate kernels FILE..., labels FILE --models DIR, traffic FILE, tiles FILE...:
+// predictions against measured kernels and collectives, measured steps of whole models, bytes that
+// were counted or simulated, and tiles that were launched.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "calibration/evaluate.h"
 #include "calibration/fit.h"
+#include "calibration/labels.h"
 #include "calibration/plausible.h"
 #include "calibration/tile_report.h"
+#include "calibration/validate_traffic.h"
 #include "cli/commands.h"
 #include "core/provenance.h"
 #include "cost/learned/learned.h"
@@ -17,7 +20,8 @@
 #include "report/evaluation_view.h"
 #include "report/label_view.h"
 #include "report/tile_view.h"
-#include "study/labels.h"
+#include "report/validation_view.h"
+#include "study/session.h"
 
 namespace rooftile::cli {
 
@@ -122,10 +126,13 @@ struct EvaluateLabels {
   Output output;
 };
 
-/// The measured kernels that lie beside a label file, in nvidia/ and amd/.
+/// The measured kernels that lie beside a label file, in nvidia/ and amd/, and its traced nodes.
 std::vector<std::string> kernels_beside(const std::string& labels) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
+  std::error_code absent;
+  const fs::path nodes = fs::path(labels).parent_path() / "labels_per_node.csv";
+  if (fs::is_regular_file(nodes, absent)) files.push_back(nodes.string());
   for (const char* vendor : {"nvidia", "amd"}) {
     std::error_code failure;
     fs::directory_iterator it(fs::path(labels).parent_path() / vendor, failure);
@@ -140,22 +147,24 @@ std::vector<std::string> kernels_beside(const std::string& labels) {
 /// Predictors for labels, owned.
 struct PredictorSet {
   std::unique_ptr<cost::Predictor> main, trivial, neusight;
-  [[nodiscard]] study::LabelPredictors view() const {
+  [[nodiscard]] calibration::LabelPredictors view() const {
     return {.main = main.get(), .trivial = trivial.get(), .neusight = neusight.get()};
   }
 };
 
 PredictorSet make_set(const cost::learned::Weights& weights,
                       const cost::neusight::Weights& neusight) {
-  return {.main = cost::learned::make_learned(weights),
-          .trivial = cost::learned::make_trivial(weights),
-          .neusight = cost::neusight::make_neusight(neusight)};
+  PredictorSet set{.main = cost::learned::make_learned(weights),
+                   .trivial = cost::learned::make_trivial(weights),
+                   .neusight = cost::neusight::make_neusight(neusight)};
+  set.neusight->set_constants(weights.constants);
+  return set;
 }
 
 /// One set per GPU of the data, each fitted without it; GPUs that the data do not show get the one
 /// that was fitted on everything.
-Result<study::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
-                                                const Catalog& catalog) {
+Result<calibration::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
+                                                      const Catalog& catalog) {
   const auto files = command.kernels.empty() ? kernels_beside(command.file) : command.kernels;
   if (files.empty()) {
     return usage_error("--leave-one-gpu-out needs measured kernels to refit on",
@@ -174,10 +183,11 @@ Result<study::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
   const calibration::Evaluation residuals = calibration::evaluate_left_out(dataset, fits, nullptr);
   for (std::uint32_t i = 0; i < fits.without.size(); ++i) {
     cost::learned::Weights& weights = fits.without[i];
-    weights.intervals = calibration::calibrate(dataset, residuals.cases, i);
+    calibration::calibrate_weights(dataset, residuals.cases, i, weights);
     (*by_gpu)[dataset.machines[i].gpu.id] = make_set(weights, neusight.without[i]);
   }
-  fits.all->intervals = calibration::calibrate(dataset, residuals.cases, std::nullopt);
+  calibration::calibrate_weights(dataset, residuals.cases, std::nullopt, *fits.all);
+  for (const std::string& note : fits.notes) warn("not left out: " + note);
   (*by_gpu)[""] = make_set(*fits.all, *neusight.all);
   return [by_gpu](const hardware::GpuSpec& gpu) {
     const auto it = by_gpu->find(gpu.id);
@@ -185,7 +195,8 @@ Result<study::PredictorsOf> left_out_predictors(const EvaluateLabels& command,
   };
 }
 
-Result<study::PredictorsOf> named_predictors(const std::string& name, const Catalog& catalog) {
+Result<calibration::PredictorsOf> named_predictors(const std::string& name,
+                                                   const Catalog& catalog) {
   auto set = std::make_shared<PredictorSet>();
   ROOFTILE_TRY(set->main, cost::make_predictor(name, catalog));
   ROOFTILE_TRY(set->trivial, cost::make_predictor("trivial", catalog));
@@ -200,11 +211,15 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
                        "leave out --predictor; the baselines are beside it in the table");
   }
-  ROOFTILE_TRY(const study::PredictorsOf predictors_of,
+  ROOFTILE_TRY(const calibration::PredictorsOf predictors_of,
                command.left_out ? left_out_predictors(command, catalog)
                                 : named_predictors(command.predictor, catalog));
   ROOFTILE_TRY(auto evaluation,
-               study::evaluate_labels(command.file, command.models, session, predictors_of));
+               calibration::evaluate_labels(
+                   command.file, command.models, session.catalog(), predictors_of,
+                   [&session](const Request& request, const cost::Predictor& predictor) {
+                     return session.predict(request, predictor);
+                   }));
   evaluation.left_out = command.left_out;
   if (command.output.format == "json")
     return emit(command.output, report::labels_to_json(evaluation));
@@ -242,9 +257,51 @@ static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   });
 }
 
+struct EvaluateTraffic {
+  calibration::ValidateRequest request;
+  Output output;
+};
+
+static Status run_evaluate_traffic(const EvaluateTraffic& command, const Context& context) {
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const auto table, calibration::validate_traffic(command.request, session.catalog(),
+                                                               progress_bar("validating")));
+  const std::string& format = command.output.format;
+  if (format == "json") return emit(command.output, report::validation_to_json(table));
+  if (format == "csv") {
+    return emit_bare(command.output, report::validation_to_csv(table), table.notes);
+  }
+  return emit(command.output, report::validation_to_text(table));
+}
+
+static void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
+  auto options = std::make_shared<EvaluateTraffic>();
+  CLI::App* command = evaluate.add_subcommand(
+      "traffic", "bytes against counters or simulations, and the time model of convolutions");
+  calibration::ValidateRequest& request = options->request;
+  command
+      ->add_option("file", request.file,
+                   "lru_reference.csv, counted bytes of convolutions or products, DeepBench or "
+                   "NeuSight conv.csv, or random: random layers against the simulator")
+      ->required();
+  command->add_option("--count", request.count, "random layers")->capture_default_str();
+  command->add_option("--seed", request.seed, "of the random layers")->capture_default_str();
+  CLI::Option* left_out = command->add_flag("--leave-one-gpu-out", request.leave_one_gpu_out,
+                                            "measured times: fit the constants without each GPU");
+  command
+      ->add_option("--fit-with", request.fit_with,
+                   "with --leave-one-gpu-out: more files to fit the constants on")
+      ->needs(left_out);
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  command->callback([options, &context] {
+    run_command(context, options->output, [&] { return run_evaluate_traffic(*options, context); });
+  });
+}
+
 static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateKernels>();
-  CLI::App* command = evaluate.add_subcommand("kernels", "single kernels, per class and GPU");
+  CLI::App* command = evaluate.add_subcommand(
+      "kernels", "kernels, fused layers and collectives, per class and GPU");
   command->add_option("files", options->files, "CSV files of measured kernels")->required();
   command->add_option("--predictor", options->predictor, "name, or folder that fit wrote");
   command->add_flag("--leave-one-gpu-out", options->left_out,
@@ -274,11 +331,13 @@ void add_evaluate(CLI::App& app, Context& context) {
   command->require_subcommand(1);
   add_evaluate_kernels(*command, context);
   add_evaluate_labels(*command, context);
+  add_evaluate_traffic(*command, context);
   add_evaluate_tiles(*command, context);
   command->footer(
       "\nExamples:\n"
       "  rooftile evaluate kernels measured/linear.csv\n"
       "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
+      "  rooftile evaluate traffic random --count 100\n"
       "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n"
       "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n");
 }

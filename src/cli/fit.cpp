@@ -62,17 +62,21 @@ Status write_result(const FitCommand& command, const std::string& weights,
 Result<calibration::Evaluation> write_default(const FitCommand& command,
                                               const calibration::Dataset& dataset,
                                               const Catalog& catalog) {
-  ROOFTILE_TRY(calibration::Fits fits, calibration::fit(dataset, catalog, command.options));
+  calibration::FitOptions options = command.options;
+  options.command = quoted_command(command);
+  ROOFTILE_TRY(calibration::Fits fits, calibration::fit(dataset, catalog, options));
   calibration::Evaluation left_out = command.options.leave_one_out
                                          ? calibration::evaluate_left_out(dataset, fits, nullptr)
                                          : calibration::Evaluation();
   cost::learned::Weights& weights = *fits.all;
-  weights.intervals = calibration::calibrate(dataset, left_out.cases, std::nullopt);
+  calibration::calibrate_weights(dataset, left_out.cases, std::nullopt, weights);
+  std::vector<std::string> notes = notes_of(command);
+  notes.insert(notes.end(), fits.notes.begin(), fits.notes.end());
   ROOFTILE_CHECK(write_result(command, to_json(weights),
                               calibration::card_json(dataset,
                                                      {.name = weights.name,
                                                       .features = cost::learned::features_hash(),
-                                                      .notes = notes_of(command),
+                                                      .notes = notes,
                                                       .ranges = weights.ranges,
                                                       .seed = command.options.seed,
                                                       .command = quoted_command(command),

@@ -7,7 +7,6 @@
 #include "cli/conv_options.h"
 #include "cli/request_options.h"
 #include "report/traffic_view.h"
-#include "study/validate_traffic.h"
 
 namespace rooftile::cli {
 
@@ -16,31 +15,10 @@ namespace {
 struct TrafficOptions {
   TrafficRequest request;
   ConvOptions conv;
-  study::ValidateRequest validate;
   Output output;
 };
 
-Status run_validate(const CLI::App& command, const TrafficOptions& options,
-                    const Context& context) {
-  if (command.got_subcommand("conv") || !options.request.step.model.empty()) {
-    return usage_error("--validate has layers of its own", "remove the model or layer");
-  }
-  const std::string& format = options.output.format;
-  if (format == "svg") {
-    return usage_error("--validate has no picture", "--format is one of text, json, csv here");
-  }
-  ROOFTILE_TRY(const study::Session session, context.session());
-  ROOFTILE_TRY(const auto table, study::validate_traffic(options.validate, session.catalog(),
-                                                         progress_bar("validating")));
-  if (format == "json") return emit(options.output, report::validation_to_json(table));
-  if (format == "csv") {
-    return emit_bare(options.output, report::validation_to_csv(table), table.notes);
-  }
-  return emit(options.output, report::validation_to_text(table));
-}
-
 Status run_traffic(const CLI::App& command, TrafficOptions& options, const Context& context) {
-  if (!options.validate.file.empty()) return run_validate(command, options, context);
   if (command.got_subcommand("conv")) {
     ROOFTILE_CHECK(check_one_layer(command, options.request.step));
     ROOFTILE_TRY(options.request.conv, make_conv(options.conv));
@@ -93,24 +71,6 @@ void add_traffic(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_flag("--simulate", options->request.simulate,
                     "also count with the cache simulator (seconds per layer)");
-  CLI::Option* validate = command->add_option(
-      "--validate", options->validate.file,
-      "compare the models with a file (lru_reference.csv, DeepBench or NeuSight "
-      "conv.csv) or with the simulator on random layers (random)");
-  command->add_option("--count", options->validate.count, "random layers")
-      ->capture_default_str()
-      ->needs(validate);
-  command->add_option("--seed", options->validate.seed, "of the random layers")
-      ->capture_default_str()
-      ->needs(validate);
-  CLI::Option* left_out = command->add_flag(
-      "--leave-one-gpu-out", options->validate.leave_one_gpu_out,
-      "with --validate of measured times: fit the constants without each GPU first");
-  left_out->needs(validate);
-  command
-      ->add_option("--fit-with", options->validate.fit_with,
-                   "with --leave-one-gpu-out: more files to fit the constants on")
-      ->needs(left_out);
   add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);

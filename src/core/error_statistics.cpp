@@ -9,11 +9,9 @@ namespace rooftile {
 
 namespace {
 
-constexpr double kQuantile = 0.9;
-
-double nearest_rank(std::vector<double> values) {
+double nearest_rank(std::vector<double>& values, double quantile) {
   const auto rank =
-      static_cast<std::ptrdiff_t>(std::ceil(kQuantile * static_cast<double>(values.size())));
+      static_cast<std::ptrdiff_t>(std::ceil(quantile * static_cast<double>(values.size())));
   const auto at = values.begin() + std::max<std::ptrdiff_t>(rank, 1) - 1;
   std::nth_element(values.begin(), at, values.end());
   return *at;
@@ -34,13 +32,16 @@ ErrorStatistics error_statistics(std::span<const Compared> cases) {
     errors.push_back(std::fabs(one.error()));
     s.mean_error += errors.back() / n;
     s.bias += one.error() / n;
+    s.geometric_error += std::fabs(std::log(one.predicted / one.measured)) / n;
     s.worst_error = std::max(s.worst_error, errors.back());
     if (!(one.low < one.high)) continue;
     ++stated;
     if (one.low <= one.measured && one.measured <= one.high) ++inside;
   }
   if (stated > 0) s.coverage = static_cast<double>(inside) / static_cast<double>(stated);
-  s.p90_error = nearest_rank(std::move(errors));
+  s.geometric_error = std::expm1(s.geometric_error);
+  s.median_error = nearest_rank(errors, 0.5);
+  s.p90_error = nearest_rank(errors, 0.9);
   return s;
 }
 

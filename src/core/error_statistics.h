@@ -21,10 +21,12 @@ struct Compared {
 
 struct ErrorStatistics {
   std::int64_t cases = 0;
-  double mean_error = 0;   ///< mean of |error|
-  double p90_error = 0;    ///< 90 % of |error| are at most this
-  double worst_error = 0;  ///< largest |error|
-  double bias = 0;         ///< mean of the signed error
+  double mean_error = 0;       ///< mean of |error|
+  double median_error = 0;     ///< half of |error| are at most this
+  double geometric_error = 0;  ///< exp(mean |ln(predicted / measured)|) - 1
+  double p90_error = 0;        ///< 90 % of |error| are at most this
+  double worst_error = 0;      ///< largest |error|
+  double bias = 0;             ///< mean of the signed error
   /// Fraction of the measurements inside of their interval; nothing where none is stated.
   std::optional<double> coverage;
 };

@@ -20,6 +20,8 @@ std::vector<std::string> cells(const calibration::Summary& s) {
   return {s.group,
           std::to_string(s.cases),
           percent(s.mean_error),
+          percent(s.median_error),
+          percent(s.geometric_error),
           percent(s.p90_error),
           signed_percent(s.bias),
           percent(s.coverage),
@@ -30,8 +32,8 @@ std::vector<std::string> cells(const calibration::Summary& s) {
 }
 
 AccuracyTable table_of(const calibration::Evaluation& evaluation) {
-  AccuracyTable table{.titles = {"group", "rows", "error %", "p90 %", "bias %", "inside %",
-                                 "trivial %", "neusight %", "roofline %", "bound %"},
+  AccuracyTable table{.titles = {"group", "rows", "error %", "median %", "geo %", "p90 %", "bias %",
+                                 "inside %", "trivial %", "neusight %", "roofline %", "bound %"},
                       .rows = {}};
   for (const calibration::Summary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
@@ -46,8 +48,8 @@ std::string case_name(const calibration::Sample& sample) {
 std::string heading(const calibration::Evaluation& evaluation) {
   std::string text = accuracy_heading(evaluation.predictor, evaluation.left_out);
   if (evaluation.skipped > 0)
-    text +=
-        fmt::format("\n{} rows of dtypes that are not modelled were skipped.", evaluation.skipped);
+    text += fmt::format("\n{} rows of dtypes or collectives that are not modelled were skipped.",
+                        evaluation.skipped);
   return text;
 }
 
@@ -64,7 +66,9 @@ std::string evaluation_to_text(const calibration::Evaluation& evaluation) {
 
 std::string evaluation_to_markdown(const calibration::Evaluation& evaluation) {
   return "# Accuracy: kernels\n\n" + heading(evaluation) +
-         "\nErrors are mean |predicted / measured - 1|; *inside* is the share of rows "
+         "\nErrors are mean |predicted / measured - 1|; *geo* is exp(mean |ln(predicted / "
+         "measured)|) - 1; "
+         "*inside* is the share of rows "
          "in the stated 80 % interval;\n*trivial* is roofline / u + c and *neusight* the "
          "published formulation, both fitted on the same GPUs as ours\n(how the "
          "refit differs, and how little its left-out column says: docs/theory/predictor.md).\n\n" +
@@ -95,10 +99,25 @@ std::string evaluation_to_json(const calibration::Evaluation& evaluation,
                              {"extrapolated", c.extrapolated}});
     if (c.neusight) json["cases"].back()["neusight_ms"] = *c.neusight * 1e3;
   }
+  for (const calibration::OtherCase& c : evaluation.others) {
+    json["cases"].push_back({{"device", dataset.devices[c.gpu]},
+                             {"case", c.name},
+                             {"class", c.kind},
+                             {"campaign", c.campaign},
+                             {"measured_ms", c.measured * 1e3},
+                             {"predicted_ms", c.predicted * 1e3},
+                             {"low_ms", c.low * 1e3},
+                             {"high_ms", c.high * 1e3},
+                             {"bound_ms", c.bound * 1e3},
+                             {"error", c.error()},
+                             {"extrapolated", c.extrapolated}});
+  }
   for (const calibration::Summary& s : evaluation.summary) {
     json["summary"].push_back({{"group", s.group},
                                {"cases", s.cases},
                                {"mean_error", s.mean_error},
+                               {"median_error", s.median_error},
+                               {"geometric_error", s.geometric_error},
                                {"p90_error", s.p90_error},
                                {"bias", s.bias},
                                {"coverage", number_or_null(s.coverage)},
@@ -115,17 +134,22 @@ std::string evaluation_to_json(const calibration::Evaluation& evaluation,
 std::string evaluation_to_csv(const calibration::Evaluation& evaluation,
                               const calibration::Dataset& dataset) {
   std::string text = "device,case,class,campaign,measured_ms,predicted_ms,low_ms,high_ms,error\n";
-  for (const calibration::Case& c : evaluation.cases) {
-    const calibration::Sample& sample = dataset.samples[c.sample];
+  const auto add = [&](std::uint32_t gpu, const std::string& name, std::string_view kind,
+                       const std::string& campaign, const calibration::Case& c) {
     const std::string interval = states_interval(c.low, c.high)
                                      ? fmt::format("{:.6g},{:.6g}", c.low * 1e3, c.high * 1e3)
                                      : ",";
-    text +=
-        fmt::format("{},{},{},{},{:.6g},{:.6g},{},{:.5f}\n", csv_field(dataset.devices[sample.gpu]),
-                    csv_field(case_name(sample)), cost::learned::class_of(sample.work),
-                    csv_field(dataset.campaigns[sample.campaign]), c.measured * 1e3,
-                    c.predicted * 1e3, interval, c.error());
+    text += fmt::format("{},{},{},{},{:.6g},{:.6g},{},{:.5f}\n", csv_field(dataset.devices[gpu]),
+                        csv_field(name), kind, csv_field(campaign), c.measured * 1e3,
+                        c.predicted * 1e3, interval, c.error());
+  };
+  for (const calibration::Case& c : evaluation.cases) {
+    const calibration::Sample& sample = dataset.samples[c.sample];
+    add(sample.gpu, case_name(sample), cost::learned::class_of(sample.work),
+        dataset.campaigns[sample.campaign], c);
   }
+  for (const calibration::OtherCase& c : evaluation.others)
+    add(c.gpu, c.name, c.kind, c.campaign, c);
   return text;
 }
 

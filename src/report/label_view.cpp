@@ -15,17 +15,19 @@ namespace rooftile::report {
 
 namespace {
 
-std::string published(const LabelSummary& s, const std::string& name) {
+std::string published(const calibration::LabelSummary& s, const std::string& name) {
   const auto it = s.published_error.find(name);
   if (it == s.published_error.end()) return "-";
   const std::int64_t rows = s.published_cases.at(name);
   return rows == s.cases ? percent(it->second) : fmt::format("{} ({})", percent(it->second), rows);
 }
 
-std::vector<std::string> cells(const LabelSummary& s) {
+std::vector<std::string> cells(const calibration::LabelSummary& s) {
   return {s.group,
           std::to_string(s.cases),
           percent(s.mean_error),
+          percent(s.median_error),
+          percent(s.geometric_error),
           percent(s.p90_error),
           percent(s.worst_error),
           signed_percent(s.bias),
@@ -37,17 +39,17 @@ std::vector<std::string> cells(const LabelSummary& s) {
           percent(s.baseline_error)};
 }
 
-AccuracyTable table_of(const LabelEvaluation& evaluation) {
+AccuracyTable table_of(const calibration::LabelEvaluation& evaluation) {
   AccuracyTable table{
-      .titles = {"group", "rows", "error %", "p90 %", "worst %", "bias %", "inside %", "trivial %",
-                 "neusight %", "published %", "roofline %", "bound %"},
+      .titles = {"group", "rows", "error %", "median %", "geo %", "p90 %", "worst %", "bias %",
+                 "inside %", "trivial %", "neusight %", "published %", "roofline %", "bound %"},
       .rows = {},
-      .details = {"p90 %", "worst %", "roofline %", "bound %"}};
-  for (const LabelSummary& s : evaluation.summary) table.rows.push_back(cells(s));
+      .details = {"median %", "geo %", "p90 %", "worst %", "roofline %", "bound %"}};
+  for (const calibration::LabelSummary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
 }
 
-std::string heading(const LabelEvaluation& evaluation) {
+std::string heading(const calibration::LabelEvaluation& evaluation) {
   std::string text = accuracy_heading(evaluation.predictor, evaluation.left_out);
   for (const auto& [option, rows] : evaluation.skipped) {
     text += fmt::format(" Rows with option {} are not modelled: {}.", option, rows);
@@ -58,9 +60,9 @@ std::string heading(const LabelEvaluation& evaluation) {
   return text;
 }
 
-AccuracyTable fusion_table(const LabelEvaluation& evaluation) {
+AccuracyTable fusion_table(const calibration::LabelEvaluation& evaluation) {
   AccuracyTable table{.titles = {"fusion gain", "device", "measured", "predicted"}, .rows = {}};
-  for (const FusionGain& gain : evaluation.fusion) {
+  for (const calibration::FusionGain& gain : evaluation.fusion) {
     table.rows.push_back({gain.name, gain.device, fmt::format("{:.2f}x", gain.measured),
                           fmt::format("{:.2f}x", gain.predicted)});
   }
@@ -69,7 +71,7 @@ AccuracyTable fusion_table(const LabelEvaluation& evaluation) {
 
 }  // namespace
 
-std::string labels_to_text(const LabelEvaluation& evaluation, int width) {
+std::string labels_to_text(const calibration::LabelEvaluation& evaluation, int width) {
   std::string text = heading(evaluation) + "\n\n" + table_of(evaluation).to_text(width);
   if (!evaluation.fusion.empty()) text += "\n" + fusion_table(evaluation).to_text(width);
   for (const std::string& warning : evaluation.warnings) {
@@ -78,10 +80,11 @@ std::string labels_to_text(const LabelEvaluation& evaluation, int width) {
   return text + "\n" + provenance_to_text(evaluation.provenance, false);
 }
 
-std::string labels_to_markdown(const LabelEvaluation& evaluation) {
+std::string labels_to_markdown(const calibration::LabelEvaluation& evaluation) {
   std::string text =
       "# Accuracy: steps\n\n" + heading(evaluation) +
-      "\nErrors are mean |predicted / measured - 1| of the step; *inside* is the share "
+      "\nErrors are mean |predicted / measured - 1| of the step, *geo* exp(mean |ln|) - 1; "
+      "*inside* is the share "
       "of rows in the stated 80 % interval;\n*trivial* is roofline / u + c and *neusight* the "
       "published formulation, both fitted on the same kernels as ours;\n*published* is what "
       "NeuSight's authors predicted and *roofline* their roofline, columns of the same rows (in "
@@ -94,7 +97,7 @@ std::string labels_to_markdown(const LabelEvaluation& evaluation) {
   return text;
 }
 
-std::string labels_to_json(const LabelEvaluation& evaluation) {
+std::string labels_to_json(const calibration::LabelEvaluation& evaluation) {
   using nlohmann::ordered_json;
   ordered_json json{{"schema", 1},
                     {"predictor", evaluation.predictor},
@@ -103,7 +106,7 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                     {"summary", ordered_json::array()},
                     {"fusion", ordered_json::array()},
                     {"skipped", evaluation.skipped}};
-  for (const LabelCase& one : evaluation.cases) {
+  for (const calibration::LabelCase& one : evaluation.cases) {
     json["cases"].push_back({{"device", one.device},
                              {"case", one.name},
                              {"measured_ms", one.measured_ms},
@@ -116,10 +119,12 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                              {"error", one.error()},
                              {"published_ms", one.published_ms}});
   }
-  for (const LabelSummary& s : evaluation.summary) {
+  for (const calibration::LabelSummary& s : evaluation.summary) {
     json["summary"].push_back({{"group", s.group},
                                {"cases", s.cases},
                                {"mean_error", s.mean_error},
+                               {"median_error", s.median_error},
+                               {"geometric_error", s.geometric_error},
                                {"p90_error", s.p90_error},
                                {"worst_error", s.worst_error},
                                {"bias", s.bias},
@@ -129,7 +134,7 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
                                {"neusight_error", number_or_null(s.neusight_error)},
                                {"published_error", s.published_error}});
   }
-  for (const FusionGain& gain : evaluation.fusion) {
+  for (const calibration::FusionGain& gain : evaluation.fusion) {
     json["fusion"].push_back({{"device", gain.device},
                               {"case", gain.name},
                               {"measured_gain", gain.measured},
@@ -140,12 +145,12 @@ std::string labels_to_json(const LabelEvaluation& evaluation) {
   return json_text(json);
 }
 
-std::string labels_to_csv(const LabelEvaluation& evaluation) {
+std::string labels_to_csv(const calibration::LabelEvaluation& evaluation) {
   std::string text =
       "device,case,measured_ms,predicted_ms,low_ms,high_ms,bound_ms,error,trivial_ms,"
       "neusight_ms\n";
   const auto field = [](std::optional<double> ms) { return ms ? fmt::to_string(*ms) : ""; };
-  for (const LabelCase& one : evaluation.cases) {
+  for (const calibration::LabelCase& one : evaluation.cases) {
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_field(one.device), csv_field(one.name),
                     one.measured_ms, one.predicted_ms, one.low_ms, one.high_ms, one.bound_ms,

@@ -40,7 +40,7 @@ nlohmann::ordered_json numbers_of(const std::string& cell) {
 
 }  // namespace
 
-std::string validation_to_text(const ValidationTable& table) {
+std::string validation_to_text(const calibration::ValidationTable& table) {
   std::vector<std::size_t> width;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     std::size_t most = table.columns[i].size();
@@ -56,7 +56,7 @@ std::string validation_to_text(const ValidationTable& table) {
   return text + "\n" + provenance_to_text(table.provenance, false);
 }
 
-std::string validation_to_json(const ValidationTable& table) {
+std::string validation_to_json(const calibration::ValidationTable& table) {
   using nlohmann::ordered_json;
   ordered_json json{{"schema", 1}, {"title", table.title}, {"rows", ordered_json::array()}};
   for (const auto& row : table.rows) {
@@ -70,7 +70,7 @@ std::string validation_to_json(const ValidationTable& table) {
   return json_text(json);
 }
 
-std::string validation_to_csv(const ValidationTable& table) {
+std::string validation_to_csv(const calibration::ValidationTable& table) {
   const auto csv_line = [](const std::vector<std::string>& cells) {
     std::string text;
     for (const std::string& cell : cells) text += (text.empty() ? "" : ",") + csv_field(cell);

@@ -6,22 +6,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "rooftile/provenance.h"
+#include "calibration/validation.h"
 
 namespace rooftile::report {
 
-struct ValidationTable {
-  std::string title;
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> notes;
-  ProvenanceReport provenance{};
-};
-
-std::string validation_to_text(const ValidationTable& table);
-std::string validation_to_json(const ValidationTable& table);
-std::string validation_to_csv(const ValidationTable& table);
+std::string validation_to_text(const calibration::ValidationTable& table);
+std::string validation_to_json(const calibration::ValidationTable& table);
+std::string validation_to_csv(const calibration::ValidationTable& table);
 
 }  // namespace rooftile::report

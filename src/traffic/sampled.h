@@ -11,7 +11,7 @@
 //
 // Layers of few requests are simulated as a whole: sampling them would take longer.
 //
-// Agreement with cache_sim.h (`rooftile traffic --validate random`): L1, L2 and DRAM each below 1 %
+// Agreement with cache_sim.h (`rooftile evaluate traffic random`): L1, L2 and DRAM each below 1 %
 // on average. Weak below 48 KB of L2 per SM. The L2 part replays the simulator's own
 // cache: it shows that the sampling is right, not that hardware behaves like this.
 #pragma once

@@ -7,10 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "calibration/labels.h"
 #include "catalogue.h"
 #include "memory_file.h"
 #include "report/label_view.h"
-#include "study/labels.h"
+#include "study/session.h"
 #include "temporary_folder.h"
 
 namespace {
@@ -27,11 +28,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const rooftile::testing::TemporaryFolder models;
   static const std::string tiny = models.write("tiny.json", kModel);
   const auto predictors = [](const rooftile::hardware::GpuSpec&) {
-    return rooftile::study::LabelPredictors{.main = &rooftile::fuzz::default_predictor()};
+    return rooftile::calibration::LabelPredictors{.main = &rooftile::fuzz::default_predictor()};
   };
   static const rooftile::study::Session session(rooftile::fuzz::small_catalogue());
-  const auto evaluation = rooftile::study::evaluate_labels(
-      file.holding(data, size), models.path().string(), session, predictors);
+  const auto evaluation = rooftile::calibration::evaluate_labels(
+      file.holding(data, size), models.path().string(), rooftile::fuzz::small_catalogue(),
+      predictors, [](const rooftile::Request& request, const rooftile::cost::Predictor& predictor) {
+        return session.predict(request, predictor);
+      });
   if (!rooftile::fuzz::explained(evaluation)) return 0;
   if (nlohmann::json::parse(rooftile::report::labels_to_json(*evaluation)).is_discarded())
     std::abort();

@@ -49,6 +49,23 @@ class FixedNames(unittest.TestCase):
         self.accepted('tests/x.py', 'tempfile.TemporaryDirectory()')
 
 
+class TunedNumbers(unittest.TestCase):
+    def test_the_model_has_none_in_its_code(self):
+        for line in ('constexpr double kEfficiency = 0.68;', 'return time + 30e-6;',
+                     'double attained = 0.82;  // of the pins'):
+            self.assertIn('is a number of the model', problems('src/cost/x.cpp', LICENCE + line + '\n'))
+        for name, line in (('src/cost/x.cpp', 'const double half = x / 2.0;  // about 0.82'),
+                           ('src/cost/x.cpp', 'say("1.5 times");'),
+                           ('src/report/x.cpp', 'constexpr double kMargin = 0.5;')):
+            self.assertEqual(problems(name, LICENCE + line + '\n'), '')
+
+    def test_the_list_is_of_numbers_that_are_there(self):
+        text = problems('tools/numbers_in_code.tsv', 'src/cost/x.cpp\t0.5\tstructural\thalf of it\n')
+        self.assertIn('has no 0.5 any more', text)
+        self.assertIn('needs path, number, kind and reason',
+                      problems('tools/numbers_in_code.tsv', 'src/cost/x.cpp\t0.5\tguess\thalf\n'))
+
+
 class InstructionSets(unittest.TestCase):
     def test_code_does_not_ask_for_them_by_name(self):
         for line in ('return gpu.isa == "6.0";', 'if (isa.starts_with("gfx94")) {',

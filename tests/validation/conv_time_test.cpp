@@ -5,17 +5,16 @@
 
 #include <map>
 
+#include "calibration/validate_traffic.h"
 #include "core/text.h"
 #include "shared_data.h"
 #include "source_folder.h"
-#include "study/validate_traffic.h"
 
-namespace rooftile::study {
+namespace rooftile::calibration {
 namespace {
 
 /// Percent in the cell of a row and column: "13.4 % (0.93)" -> 13.4.
-double percent(const report::ValidationTable& table, const std::string& row,
-               const std::string& column) {
+double percent(const ValidationTable& table, const std::string& row, const std::string& column) {
   for (const auto& cells : table.rows) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (cells[0] == row && table.columns[i] == column) {
@@ -27,17 +26,17 @@ double percent(const report::ValidationTable& table, const std::string& row,
   return 1e9;
 }
 
-report::ValidationTable table_of(const std::string& file) {
+ValidationTable table_of(const std::string& file) {
   const auto table =
       validate_traffic({.file = (testing::shared_data() / file).string()}, Catalog::embedded(), {});
   EXPECT_TRUE(table) << to_string(table.error());
-  return table ? *table : report::ValidationTable{};
+  return table ? *table : ValidationTable{};
 }
 
 TEST(ConvTime, DeepBench) {
   const std::string file = "deepbench/conv.csv";
   if (!testing::has_shared_data(file)) GTEST_SKIP() << "no " << file;
-  const report::ValidationTable table = table_of(file);
+  const ValidationTable table = table_of(file);
   ASSERT_EQ(table.rows.size(), 5U);
   for (const char* gpu : {"M40", "P100", "TitanX", "TitanX_Pascal", "TitanXp"}) {
     EXPECT_LT(percent(table, gpu, "forward, implicit GEMM"), 15.0) << gpu;
@@ -50,7 +49,7 @@ TEST(ConvTime, DeepBench) {
 TEST(ConvTime, NeuSight) {
   const std::string file = "neusight/nvidia/conv.csv";
   if (!testing::has_shared_data(file)) GTEST_SKIP() << "no " << file;
-  const report::ValidationTable table = table_of(file);
+  const ValidationTable table = table_of(file);
   ASSERT_EQ(table.rows.size(), 4U);
   for (const auto& row : table.rows) {
     EXPECT_LT(percent(table, row[0], "drift removed"), 15.0) << row[0];
@@ -66,4 +65,4 @@ TEST(ConvTime, UnknownLayoutIsAnError) {
 }
 
 }  // namespace
-}  // namespace rooftile::study
+}  // namespace rooftile::calibration

@@ -10,13 +10,13 @@
 
 #include "aggregate/communication.h"
 #include "calibration/evaluate.h"
+#include "calibration/labels.h"
+#include "calibration/validate_traffic.h"
 #include "default_constants.h"
 #include "embedded_session.h"
 #include "hardware/load.h"
 #include "regression/table.h"
 #include "shared_data.h"
-#include "study/labels.h"
-#include "study/validate_traffic.h"
 
 namespace rooftile {
 namespace {
@@ -68,13 +68,18 @@ TEST(Gates, WholeSteps) {
   const std::string file = "neusight/labels.csv";
   if (!testing::has_shared_data(file)) GTEST_SKIP() << "no measured steps: " << file;
   const auto predictor = default_predictor();
-  const auto evaluation = study::evaluate_labels(
-      (testing::shared_data() / file).string(),
-      (testing::shared_data() / "neusight/models").string(), testing::embedded_session(),
-      [&](const hardware::GpuSpec&) { return study::LabelPredictors{.main = predictor.get()}; });
+  const auto evaluation =
+      calibration::evaluate_labels((testing::shared_data() / file).string(),
+                                   (testing::shared_data() / "neusight/models").string(), catalog(),
+                                   [&](const hardware::GpuSpec&) {
+                                     return calibration::LabelPredictors{.main = predictor.get()};
+                                   },
+                                   [](const Request& request, const cost::Predictor& one) {
+                                     return testing::embedded_session().predict(request, one);
+                                   });
   ASSERT_TRUE(evaluation) << to_string(evaluation.error());
   Levels levels;
-  for (const report::LabelSummary& s : evaluation->summary) {
+  for (const calibration::LabelSummary& s : evaluation->summary) {
     levels[s.group] = s.mean_error * 100;
   }
   hold("steps", levels);
@@ -120,56 +125,17 @@ TEST(Gates, AttentionOfTokens) {
   hold("attention_tokens", kernel_levels(prefix, 5));
 }
 
-/// All-reduces of 16-bit numbers, 4 KiB to 512 MiB, on `gpu` and its own links.
-Status add_all_reduces(const std::string& file, const std::string& id, Levels& levels) {
-  ROOFTILE_TRY(const auto gpu, hardware::load_gpu(catalog(), id));
-  ROOFTILE_TRY(auto csv, CsvReader::open((testing::shared_data() / file).string(), {}));
-  ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
-  ROOFTILE_TRY(const std::size_t op, header.column("op_name"));
-  ROOFTILE_TRY(const std::size_t dtype, header.column("nccl_dtype"));
-  ROOFTILE_TRY(const std::size_t num_gpus, header.column("num_gpus"));
-  ROOFTILE_TRY(const std::size_t size, header.column("message_size"));
-  ROOFTILE_TRY(const std::size_t latency, header.column("latency"));
-  std::map<std::int64_t, std::vector<Compared>> cases;
-  while (true) {
-    ROOFTILE_TRY(const bool more, csv.next());
-    if (!more) break;
-    if (csv[op] != "all_reduce" || csv[dtype] != "half") continue;
-    ROOFTILE_TRY(const std::int64_t gpus, csv.integer(num_gpus));
-    ROOFTILE_TRY(const double elements, csv.number(size));
-    ROOFTILE_TRY(const double milliseconds, csv.number(latency));
-    const Bytes bytes = Bytes::from_base(2 * elements);
-    if (bytes < 4_KiB || bytes > 512_MiB) continue;
-    ROOFTILE_TRY(const auto system, hardware::system_of(Catalog::embedded(), gpu, gpus));
-    ROOFTILE_TRY(const auto link,
-                 hardware::link_of(system, {.size = gpus, .stage = gpus, .total = gpus}));
-    const double predicted =
-        to_ms(aggregate::all_reduce(bytes, gpus, link, testing::default_constants().links).time);
-    cases[gpus].push_back({.measured = milliseconds, .predicted = predicted});
-  }
-  for (const auto& [gpus, rows] : cases) {
-    levels[fmt::format("{} x {}", gpus, id)] = error_statistics(rows).mean_error * 100;
-  }
-  return {};
-}
-
 TEST(Gates, Collectives) {
   const std::string prefix = "aiconfigurator/nccl_";
   if (!testing::has_shared_data(prefix + "l40s.csv")) GTEST_SKIP() << "no " << prefix << "*.csv";
-  Levels levels;
-  for (const auto& [file, gpu] :
-       {std::pair("a100_sxm", "a100-sxm-80gb"), std::pair("h100_sxm", "h100-sxm"),
-        std::pair("h200_sxm", "h200-sxm"), std::pair("l40s", "l40s")}) {
-    const Status added = add_all_reduces(prefix + file + ".csv", gpu, levels);
-    ASSERT_TRUE(added) << to_string(added.error());
-  }
+  const Levels levels = kernel_levels(prefix, 1);
   hold("collectives", levels);
 }
 
 /// Every cell of a validation table that is a percentage: "13.4 % (0.93)".
 Levels cells_of(const std::string& file) {
-  const auto table =
-      study::validate_traffic({.file = (testing::shared_data() / file).string()}, catalog(), {});
+  const auto table = calibration::validate_traffic(
+      {.file = (testing::shared_data() / file).string()}, catalog(), {});
   EXPECT_TRUE(table) << to_string(table.error());
   Levels levels;
   if (!table) return levels;

@@ -104,7 +104,7 @@ TEST_F(FitFiles, ErrorsNameFileLineAndColumn) {
   EXPECT_NE(bad_op.error().message.find("fourier"), std::string::npos);
   const auto bad_time = read(write("d.csv", head + "linear,Tesla T4,train,-0.1,1,64,64,64\n"));
   ASSERT_FALSE(bad_time);
-  EXPECT_NE(bad_time.error().message.find("no kernel time"), std::string::npos);
+  EXPECT_NE(bad_time.error().message.find("not a kernel time"), std::string::npos);
   const auto layout = read(write("e.csv", "a,b,c\n1,2,3\n"));
   ASSERT_FALSE(layout);
   EXPECT_EQ(layout.error().code, ErrorCode::Unsupported);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <vector>
 
 namespace rooftile {
@@ -21,6 +22,9 @@ TEST(ErrorStatistics, OfFourCases) {
   EXPECT_EQ(s.cases, 4);
   EXPECT_NEAR(s.mean_error, 0.2, 1e-12);
   EXPECT_NEAR(s.bias, 0.1, 1e-12);
+  EXPECT_NEAR(s.median_error, 0.1, 1e-12);  // rank ceil(0.5 * 4) = 2 of 0, 0.1, 0.2, 0.5
+  // exp((ln 1.1 + ln 1.25 + 0 + ln 1.5) / 4) - 1
+  EXPECT_NEAR(s.geometric_error, std::pow(1.1 * 1.25 * 1.5, 0.25) - 1, 1e-12);
   EXPECT_NEAR(s.p90_error, 0.5, 1e-12);
   EXPECT_NEAR(s.worst_error, 0.5, 1e-12);
   EXPECT_DOUBLE_EQ(s.coverage.value(), 1.0 / 3);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/validate_times.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "calibration/conv_fit.h"
+#include "calibration/plausible.h"
+#include "core/provenance.h"
+#include "cost/learned/weights.h"
+
+namespace rooftile::calibration {
+
+namespace {
+
+Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
+                                     const TimesRequest& request,
+                                     const cost::TimeConstants& shipped, const std::string& file,
+                                     const Progress& progress) {
+  ConvConstants constants(gpus.size(), shipped);
+  if (!request.leave_one_gpu_out) return constants;
+  if (data.gpus() < 2) {
+    return bad_input(file, "has one GPU, so none can be left out",
+                     "--fit-with FILE adds rows of others");
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const double done = static_cast<double>(i) / static_cast<double>(gpus.size());
+    if (progress && !progress({.fraction = done, .note = "without " + gpus[i].name})) {
+      return bad_input({}, "the validation was stopped", {});
+    }
+    constants[i] = fit_convolutions(data, gpus[i].machine.gpu.id);
+  }
+  return constants;
+}
+
+/// Which rows the constants have seen is known per GPU: the file may hold any rows of it.
+std::string constants_note(const std::vector<CampaignGpu>& gpus,
+                           const std::vector<std::string>& fitted_on, bool left_out) {
+  if (left_out) return "The constants were fitted without the GPU of each row.";
+  std::vector<std::string> seen;
+  std::vector<std::string> unseen;
+  for (const CampaignGpu& gpu : gpus) {
+    const bool known =
+        std::find(fitted_on.begin(), fitted_on.end(), gpu.machine.gpu.id) != fitted_on.end();
+    (known ? seen : unseen).push_back(gpu.name);
+  }
+  std::string note = "The constants are the shipped ones.";
+  if (!seen.empty()) {
+    note += fmt::format(
+        " They were fitted on the published rows of {}: where these are the same rows, this is the "
+        "error of a fit.",
+        fmt::join(seen, ", "));
+  }
+  if (!unseen.empty()) note += fmt::format(" They saw no row of {}.", fmt::join(unseen, ", "));
+  return note;
+}
+
+ValidationTable deepbench_table(const DeepBench& data, const ConvConstants& constants) {
+  const std::vector<DeepBenchErrors> errors = score(data, constants, {});
+  ValidationTable table;
+  table.title = "DeepBench convolutions, FP32: geometric error (predicted / measured)";
+  table.columns = {"GPU",
+                   "forward, implicit GEMM",
+                   "n",
+                   "left out",
+                   "within 1.3",
+                   "forward, all rows, choice",
+                   "backward data",
+                   "backward filter"};
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const DeepBenchErrors& e = errors[i];
+    table.rows.push_back({data.gpus[i].name, e.implicit.text(), std::to_string(e.implicit.count),
+                          std::to_string(e.dropped), e.implicit.inside_text(), e.forward.text(),
+                          e.data.text(), e.filter.text()});
+  }
+  table.notes = {
+      "Left out: rows labelled implicit GEMM above 0.97 of the FP32 peak at boost clock.",
+      "\"Choice\", backward data and backward filter take the model's fastest algorithm. 15 us per",
+      "call are added for the host."};
+  return table;
+}
+
+ValidationTable neusight_table(const NeuSight& data, const ConvConstants& constants) {
+  const NeuSightScore result = score(data, constants, 1, {});
+  ValidationTable table;
+  table.title = "NeuSight convolutions, FP32 3x3 forward: geometric error (predicted / measured)";
+  table.columns = {"GPU",
+                   "implicit n",
+                   "drift removed",
+                   "flat 280 us",
+                   "others' drift",
+                   "all n",
+                   "drift removed, choice",
+                   "flat 280 us, choice",
+                   "others' drift, choice",
+                   "algorithm right",
+                   "drift first/last us"};
+  for (std::size_t i = 0; i < data.gpus.size(); ++i) {
+    const NeuSightErrors& e = result.errors[i];
+    table.rows.push_back({data.gpus[i].name, std::to_string(e.implicit.count), e.implicit.text(),
+                          e.implicit_flat.text(), e.implicit_elsewhere.text(),
+                          std::to_string(e.all.count), e.all.text(), e.all_flat.text(),
+                          e.all_elsewhere.text(),
+                          fmt::format("{:.0f} %", 100.0 * static_cast<double>(e.right) /
+                                                      static_cast<double>(e.all.count)),
+                          result.drift.first_and_last(i)});
+  }
+  table.notes = {
+      "Every row of this campaign carries host time that grows with the row number. \"Drift",
+      "removed\" takes the median residual of 250 rows of the GPU itself, of the half of them that",
+      "the row is not in; \"others' drift\" that of the other GPUs, \"flat\" one constant (chosen "
+      "on",
+      "these rows). The predictor knows none."};
+  if (data.gpus.size() == 1) {
+    table.notes.emplace_back("There is one GPU, so nobody else's drift is known (\"-\").");
+  }
+  return table;
+}
+
+}  // namespace
+
+Result<ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
+                                       const TimesRequest& request, const Catalog& catalog,
+                                       const Progress& progress) {
+  Dataset dataset;
+  ROOFTILE_CHECK(read_dataset(csv, header, catalog, dataset));
+  const Campaigns scored = campaigns_of(dataset);
+  const bool deepbench = !scored.deepbench.rows.empty();
+  if (!deepbench && scored.neusight.rows.empty()) {
+    return bad_input(csv.name(), "has no row that can be scored", "of DeepBench, FP32 rows are");
+  }
+  std::vector<std::string> warnings = warnings_of(dataset);
+  for (const std::string& file : request.fit_with) {
+    ROOFTILE_CHECK(read_dataset(file, catalog, dataset));
+  }
+  const Campaigns data = campaigns_of(dataset);
+  const std::vector<CampaignGpu>& gpus = deepbench ? scored.deepbench.gpus : scored.neusight.gpus;
+  ROOFTILE_TRY(const auto weights, cost::learned::read_weights_file(catalog, "default"));
+  ROOFTILE_TRY(const auto shipped, cost::learned::parse_weights(weights.content, weights.name));
+  ROOFTILE_TRY(const ConvConstants constants,
+               make_constants(data, gpus, request, shipped.constants.convolution.constants,
+                              csv.name(), progress));
+  ValidationTable table = deepbench ? deepbench_table(scored.deepbench, constants)
+                                    : neusight_table(scored.neusight, constants);
+  table.notes.push_back(
+      constants_note(gpus, shipped.origins.at("convolution").gpus, request.leave_one_gpu_out));
+  for (const std::string& warning : warnings) table.notes.push_back("warning: " + warning);
+  std::vector<Input> inputs{make_input("predictor", shipped.name, weights)};
+  add_inputs(inputs_of(dataset), inputs);
+  table.provenance = make_provenance(inputs);
+  return table;
+}
+
+}  // namespace rooftile::calibration

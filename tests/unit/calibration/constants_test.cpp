@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of collectives, hosts, fused layers and gradients: how they are read, and what is fitted to
+// them, from rows that known numbers made.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "aggregate/communication.h"
+#include "calibration/conv_fit.h"
+#include "calibration/evaluate.h"
+#include "calibration/fit.h"
+#include "calibration/fit_links.h"
+#include "temporary_folder.h"
+
+namespace rooftile::calibration {
+namespace {
+
+class Rows : public ::testing::Test {
+ protected:
+  Result<Dataset> read(const std::vector<std::pair<std::string, std::string>>& files) const {
+    std::vector<std::string> paths;
+    for (const auto& [name, text] : files) paths.push_back(folder.write(name, text));
+    return read_datasets(paths, catalog);
+  }
+
+  /// All-reduces over 2 and 4 GPUs that take what `constants` say.
+  std::string collectives(std::string_view gpu, const cost::LinkConstants& constants) const {
+    std::string text = "op_name,nccl_dtype,num_gpus,message_size,latency\n";
+    const auto spec = hardware::load_machine(catalog, gpu, std::nullopt).value().gpu;
+    for (const std::int64_t gpus : {2, 4}) {
+      const auto system = hardware::system_of(catalog, spec, gpus).value();
+      const auto link =
+          hardware::link_of(system, {.size = gpus, .stage = gpus, .total = gpus}).value();
+      for (std::int64_t elements = 2048; elements <= (1 << 28); elements *= 2) {
+        const Bytes bytes = Bytes::from_base(2.0 * static_cast<double>(elements));
+        const double ms = to_ms(aggregate::all_reduce(bytes, gpus, link, constants).time);
+        text += fmt::format("all_reduce,half,{},{},{:.9f}\n", gpus, elements, ms);
+      }
+    }
+    return text;
+  }
+
+  testing::TemporaryFolder folder;
+  Catalog catalog = Catalog::embedded();
+};
+
+constexpr cost::LinkConstants kTruth{
+    .fabric = {.efficiency = 0.7, .start = 8e-6, .step = 2e-6, .ramp = 2e6, .spread = 1.2},
+    .pcie = {.efficiency = 0.5, .start = 12e-6, .step = 1e-6, .ramp = 4e5, .spread = 1.2},
+    .shape = {.ramp_exponent = 0.4, .network_spread = 1.5}};
+
+TEST_F(Rows, LinksAreFoundAgain) {
+  const auto data = read({{"nccl_h100_sxm.csv", collectives("h100-sxm", kTruth)},
+                          {"nccl_l40s.csv", collectives("l40s", kTruth)}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  EXPECT_EQ(data->collectives.size(), 2U * 2 * 18);
+  const auto fitted = fit_links(*data, std::nullopt);
+  ASSERT_TRUE(fitted);
+  for (const Collective& row : data->collectives) {
+    const double time =
+        aggregate::all_reduce(row.bytes, row.gpus, row.link, fitted->constants).time.base();
+    EXPECT_NEAR(time / row.measured, 1.0, 0.03) << row.gpus << " x " << row.bytes.base();
+  }
+  EXPECT_NEAR(fitted->constants.fabric.efficiency, 0.7, 0.03);
+  EXPECT_NEAR(fitted->constants.pcie.efficiency, 0.5, 0.03);
+  EXPECT_EQ(fitted->seen.gpus, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST_F(Rows, ALeftOutKindOfLinkTakesTheOther) {
+  const auto data = read({{"nccl_h100_sxm.csv", collectives("h100-sxm", kTruth)},
+                          {"nccl_l40s.csv", collectives("l40s", kTruth)}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  const auto without = fit_links(*data, 1);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->constants.pcie.efficiency, without->constants.fabric.efficiency);
+  EXPECT_EQ(without->seen.gpus, std::vector<std::uint32_t>{0});
+}
+
+TEST_F(Rows, TheHostIsTheMedianOfCallsThatLaunchNothing) {
+  // 30 calls of 8 us on one GPU and 10 of 16 us on another: median 8, 80 % lie within a factor
+  // of 2.
+  std::string text = "device,case,node,target,input_shapes,output_shape,fw_ms,bw_ms,acc_ms\n";
+  for (int i = 0; i < 40; ++i) {
+    text += fmt::format("{},x,size_{},size,\"[[1, 2]]\",\"(1,)\",{},0,0\n",
+                        i < 30 ? "Tesla V100-PCIE-32GB" : "Tesla T4", i, i < 30 ? 0.008 : 0.016);
+  }
+  text += "Tesla T4,x,add,add,\"[[16, 512]]\",\"(16, 512)\",0.5,0,0\n";
+  const auto data = read({{"nodes.csv", text}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  EXPECT_EQ(data->host_calls.size(), 40U) << "a node with a tensor is not one of them";
+  const auto host = fit_host(*data, std::nullopt);
+  ASSERT_TRUE(host);
+  EXPECT_NEAR(host->launch, 8e-6, 1e-12);
+  EXPECT_NEAR(host->spread, 2.0, 1e-9);
+  EXPECT_NEAR(fit_host(*data, 1)->spread, 1.0, 1e-9);
+}
+
+TEST_F(Rows, DeepBenchIsUpToThreeCallsPerLine) {
+  const auto data = read(
+      {{"conv.csv",
+        "gpu,dtype,n,c,h,w,k,r,s,pad_h,pad_w,stride_h,stride_w,fwd_ms,bwd_data_ms,bwd_filter_ms,"
+        "fwd_algorithm\n"
+        "P100,fp32,16,64,56,56,64,3,3,1,1,1,1,1.0,1.2,,IMPLICIT_PRECOMP_GEMM\n"
+        "P100,fp16,16,64,56,56,64,3,3,1,1,1,1,1.0,1.2,1.4,IMPLICIT_PRECOMP_GEMM\n"}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->samples.size(), 2U);
+  EXPECT_EQ(data->skipped, 1);
+  EXPECT_EQ(std::get<ops::ConvShape>(data->samples[1].work.shape).pass,
+            ops::ConvPass::DataGradient);
+  EXPECT_EQ(data->campaigns[data->samples[1].campaign], "deepbench dgrad");
+  const Campaigns campaigns = campaigns_of(*data);
+  ASSERT_EQ(campaigns.deepbench.rows.size(), 1U);
+  EXPECT_TRUE(campaigns.deepbench.rows[0].implicit);
+  EXPECT_NEAR(*campaigns.deepbench.rows[0].data, 1.2e-3, 1e-12);
+  EXPECT_FALSE(campaigns.deepbench.rows[0].filter);
+}
+
+TEST_F(Rows, ExpertsAreALayerOfSeveralKernels) {
+  const std::string header =
+      "kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+      "moe_ep_size,distribution,latency\n";
+  const auto data =
+      read({{"moe_h100_sxm.csv", header + "x,bfloat16,128,4096,2048,2,8,1,1,balanced,0.4\n"
+                                          "x,bfloat16,128,4096,2048,2,8,1,1,power_law_1.2,0.5\n"
+                                          "x,fp8_block,128,4096,2048,2,8,1,1,balanced,0.3\n"}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->layers.size(), 1U);
+  EXPECT_EQ(data->layers[0].kernels.size(), 4U);
+  EXPECT_EQ(data->skipped, 2);
+  const auto predictor = cost::make_predictor("", catalog).value();
+  const Evaluation evaluation = evaluate(*data, *predictor, {});
+  ASSERT_EQ(evaluation.others.size(), 1U);
+  EXPECT_GT(evaluation.others[0].predicted, evaluation.others[0].bound);
+  EXPECT_EQ(evaluation.summary.front().group, "moe");
+}
+
+TEST_F(Rows, ADeviceColumnNamesTheGpuWhereTheFileDoesNot) {
+  const auto data = read({{"x.csv",
+                           "device,op_name,nccl_dtype,num_gpus,message_size,latency\n"
+                           "h200-sxm,all_reduce,half,2,4096,0.02\n"
+                           "h200-sxm,all_reduce,int8,2,4096,0.02\n"}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->collectives.size(), 1U);
+  EXPECT_EQ(data->machines[data->collectives[0].gpu].gpu.id, "h200-sxm");
+  EXPECT_EQ(data->skipped, 1);
+}
+
+TEST_F(Rows, ErrorsNameFileLineAndColumn) {
+  const std::string nccl = "op_name,nccl_dtype,num_gpus,message_size,latency\n";
+  const std::string moe =
+      "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,"
+      "distribution,latency\n";
+  const std::tuple<const char*, std::string, const char*> cases[] = {
+      {"nccl_h100_sxm.csv", nccl + "all_reduce,half,1,4096,0.1\n", "nccl_h100_sxm.csv:2:3"},
+      {"nccl_h100_sxm.csv", nccl + "all_reduce,half,2,-1,0.1\n", "nccl_h100_sxm.csv:2:4"},
+      {"nccl_h100_sxm.csv", nccl + "all_reduce,half,2,4096,0\n", "nccl_h100_sxm.csv:2:5"},
+      {"moe_h100_sxm.csv", moe + "fp8,128,4096,2048,2,8,1,0,balanced,0.4\n",
+       "moe_h100_sxm.csv:2:8"},
+      {"moe_h100_sxm.csv", moe + "fp8,128,4096,2048,2,8,1,16,balanced,0.4\n",
+       "moe_h100_sxm.csv:2"}};
+  for (const auto& [name, text, where] : cases) {
+    const auto data = read({{name, text}});
+    ASSERT_FALSE(data) << where;
+    EXPECT_NE(data.error().where.find(where), std::string::npos) << data.error().where;
+  }
+}
+
+/// Convolutions of three GPUs, links and host calls: enough to fit each of the constants.
+std::string small_convolutions() {
+  std::string text =
+      "gpu,dtype,n,c,h,w,k,r,s,pad_h,pad_w,stride_h,stride_w,fwd_ms,bwd_data_ms,bwd_filter_ms,"
+      "fwd_algorithm\n";
+  const std::pair<const char*, double> gpus[] = {{"P100", 8e12}, {"M40", 5e12}, {"TitanXp", 9e12}};
+  for (const auto& [gpu, rate] : gpus) {
+    for (int i = 0; i < 26; ++i) {
+      const int c = 32 + 16 * (i % 5), k = 64 + 32 * (i % 3), h = 14 + 7 * (i % 4);
+      const double ms = 2e3 * 32 * h * h * c * k * 25 / rate + 0.02;
+      text += fmt::format("{},fp32,32,{},{},{},{},5,5,2,2,1,1,{:.5f},{:.5f},{:.5f},IMPLICIT\n", gpu,
+                          c, h, h, k, ms, ms * 1.1, ms * 1.2);
+    }
+  }
+  return text;
+}
+
+TEST_F(Rows, EverythingIsFittedLeftOutAndReproduced) {
+  std::string nodes = "device,case,node,target,input_shapes,output_shape,fw_ms,bw_ms,acc_ms\n";
+  for (int i = 0; i < 30; ++i) nodes += "M40,x,size,size,[],\"(1,)\",0.008,0,0\n";
+  for (int i = 0; i < 30; ++i) nodes += "P100,x,size,size,[],\"(1,)\",0.006,0,0\n";
+  const auto data = read({{"conv.csv", small_convolutions()},
+                          {"nodes.csv", nodes},
+                          {"nccl_h100_sxm.csv", collectives("h100-sxm", kTruth)}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  FitOptions options;
+  options.threads = 1;
+  options.command = "a test";
+  const auto fits = fit(*data, catalog, options);
+  ASSERT_TRUE(fits) << to_string(fits.error());
+  const auto& all = *fits->all;
+  EXPECT_EQ(all.origins.at("convolution").rows, 3 * 26 * 3);
+  EXPECT_EQ(all.origins.at("convolution").command, "a test");
+  EXPECT_EQ(all.origins.at("links").gpus, std::vector<std::string>{"h100-sxm"});
+  for (std::size_t i = 0; i < fits->without.size(); ++i) {
+    const std::string& id = data->machines[i].gpu.id;
+    for (const char* part : {"convolution", "step"}) {
+      const auto& gpus = fits->without[i].origins.at(part).gpus;
+      EXPECT_EQ(std::find(gpus.begin(), gpus.end(), id), gpus.end()) << part << " " << id;
+    }
+  }
+  const auto& m40 = fits->without[1].constants;  // the file's second GPU
+  EXPECT_EQ(data->machines[1].gpu.id, "m40");
+  EXPECT_NEAR(m40.step.host_launch, 6e-6, 1e-12);
+  EXPECT_NE(m40.convolution.constants.prologue, all.constants.convolution.constants.prologue);
+  // Nothing is left without the only GPU with links: the catalogue's stay, and that is said.
+  EXPECT_TRUE(std::any_of(fits->notes.begin(), fits->notes.end(), [](const std::string& note) {
+    return note.starts_with("links: no rows");
+  }));
+
+  // Stopped after the first task, and continued with more threads: the same bytes.
+  options.checkpoint = folder.file("checkpoint.json");
+  options.progress = [](const ProgressState& state) { return state.fraction <= 0; };
+  EXPECT_FALSE(fit(*data, catalog, options));
+  options.progress = {};
+  options.threads = 3;
+  const auto again = fit(*data, catalog, options);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(to_json(*again->all), to_json(all));
+}
+
+/// Errors of two classes on three GPUs: equal on each, so one operator tells the other's.
+TEST_F(Rows, ErrorsOfAGpuGoTogether) {
+  std::string text = "op,device,latency_ms,b,h\n";
+  for (const char* device : {"Tesla V100-PCIE-32GB", "Tesla T4", "Tesla P4"}) {
+    text += fmt::format("softmax,{0},1,1024,1024\nln,{0},1,1024,1024\n", device);
+  }
+  const auto data = read({{"rows.csv", text}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  std::vector<Case> cases;
+  const double factors[] = {1.2, 0.9, 1.1};
+  for (std::size_t i = 0; i < 6; ++i) {
+    Case& row = cases.emplace_back();
+    row.sample = i, row.measured = 1, row.predicted = factors[i / 2];
+  }
+  EXPECT_NEAR(error_correlation(*data, cases, std::nullopt).value(), 1.0, 1e-9);
+  EXPECT_FALSE(error_correlation(*data, cases, 0)) << "two GPUs say nothing";
+  // Opposite errors of the two classes: nothing is common.
+  for (std::size_t i = 0; i < 6; i += 2) cases[i].predicted = 1 / cases[i].predicted;
+  EXPECT_EQ(error_correlation(*data, cases, std::nullopt).value(), 0.0);
+}
+
+}  // namespace
+}  // namespace rooftile::calibration
