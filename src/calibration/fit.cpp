@@ -350,8 +350,8 @@ class Fitter {
   const Dataset& dataset_;
   const FitOptions& options_;
   std::vector<hardware::GpuSpec> catalogue_;
-  Weights shipped_;         ///< for parts that the data say nothing about
-  Input shipped_input_;     ///< the record of their file
+  Weights shipped_;      ///< for parts that the data say nothing about
+  Input shipped_input_;  ///< the record of their file
   Campaigns campaigns_;
   std::vector<std::string> notes_;
   std::deque<Fold> folds_;  ///< tasks keep references
