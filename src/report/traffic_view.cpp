@@ -322,7 +322,7 @@ std::string traffic_to_csv(const TrafficReport& report) {
     text += algorithms_field(l) + "," + l.pass + "\n";
   }
   if (report.host_ms > 0) {
-    const auto columns = std::count(text.begin(), text.begin() + text.find('\n'), ',');
+    const auto columns = std::count(text.begin(), std::find(text.begin(), text.end(), '\n'), ',');
     std::string row = fmt::format("host,step,,1,,,,,,,,{},host", report.host_ms);
     row.append(static_cast<std::size_t>(columns - std::count(row.begin(), row.end(), ',')), ',');
     text += row + "\n";
