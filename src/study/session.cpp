@@ -12,9 +12,8 @@
 
 namespace rooftile::study {
 
-namespace {
-
-/// Values by the name that they were asked for; each is made once.
+/// Values by the name that they were asked for; each is made once. Part of Session::Shelf, so not
+/// in an anonymous namespace.
 template <typename T>
 class Kept {
  public:
@@ -37,6 +36,8 @@ class Kept {
   std::mutex mutex_;
   std::map<std::string, Pointer, std::less<>> values_;
 };
+
+namespace {
 
 bool of_catalogue(const Input& input) {
   return input.origin != "file";
