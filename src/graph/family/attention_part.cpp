@@ -109,7 +109,7 @@ Status BlockTemplate::add_attention_part(const JsonView& view, Site& site) {
                                    .input = {tokens.batch, tokens.queries, latent},
                                    .result = {},
                                    .to_cache = true},
-                         {read[1]});
+                         {});
   }
   tokens.cached = tokens.cached && write && latent == 0;
   const std::string output =
