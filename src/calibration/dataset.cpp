@@ -145,7 +145,7 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
     }
   }
   std::uint32_t gpu = file_gpu.value_or(0);
-  if (!file_gpu) {
+  if (!file_gpu && layout.device != kNoDevice) {
     const std::string_view column = layout.device.empty() ? kDeviceColumn : layout.device;
     ROOFTILE_TRY(const auto device, source.text(column));
     ROOFTILE_TRY(gpu, gpu_index(device, source.where(column), catalog, dataset));
@@ -162,6 +162,8 @@ void drop_unused_gpus(Dataset& dataset) {
   for (const Collective& row : dataset.collectives) used[row.gpu] = true;
   for (const FusedLayer& row : dataset.layers) used[row.gpu] = true;
   for (const HostCall& row : dataset.host_calls) used[row.gpu] = true;
+  for (const MeasuredStep& row : dataset.steps) used[row.gpu] = true;
+  for (const CountedKernel& row : dataset.counted) used[row.gpu] = true;
   std::vector<std::uint32_t> moved(used.size(), 0);
   std::uint32_t kept = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
@@ -177,6 +179,8 @@ void drop_unused_gpus(Dataset& dataset) {
   for (Collective& row : dataset.collectives) row.gpu = moved[row.gpu];
   for (FusedLayer& row : dataset.layers) row.gpu = moved[row.gpu];
   for (HostCall& row : dataset.host_calls) row.gpu = moved[row.gpu];
+  for (MeasuredStep& row : dataset.steps) row.gpu = moved[row.gpu];
+  for (CountedKernel& row : dataset.counted) row.gpu = moved[row.gpu];
 }
 
 }  // namespace
@@ -201,12 +205,6 @@ std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel) {
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset) {
   ROOFTILE_TRY(auto csv, CsvReader::open(path, {}));
   ROOFTILE_TRY(const auto header, CsvHeader::read(csv));
-  return read_dataset(csv, header, catalog, dataset);
-}
-
-Status read_dataset(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
-                    Dataset& dataset) {
-  const std::string path = csv.name();
   const Layout* layout = find_layout(header);
   if (layout == nullptr)
     return unsupported(
@@ -244,7 +242,14 @@ std::vector<Input> inputs_of(const Dataset& dataset) {
 
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog) {
   Dataset dataset;
-  for (const std::string& path : paths) ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
+  for (const std::string& path : paths) {
+    ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
+    if (!dataset.steps.empty())
+      return bad_input(path, "holds whole steps, not kernels",
+                       "rooftile evaluate labels FILE --models DIR reads it");
+    if (!dataset.counted.empty() || !dataset.simulated.empty())
+      return bad_input(path, "holds bytes, not times", "rooftile evaluate traffic FILE reads it");
+  }
   if (dataset.empty())
     return bad_input(paths.empty() ? "" : paths.front(), "no measured kernels in the data set");
   return dataset;
