@@ -27,6 +27,8 @@ void on_interrupt(int /*signal*/) {
   interrupted = 1;
 }
 
+constexpr int kFewestColumns = 60, kMostColumns = 1000;
+
 /// Draws "title  42 % [=====>    ] 0:12 left  note" on one line of stderr.
 class Bar {
  public:
@@ -105,10 +107,16 @@ Terminal terminal() {
   result.is_terminal = ::isatty(STDOUT_FILENO) != 0;
   result.color = result.is_terminal && std::getenv("NO_COLOR") == nullptr;
   winsize size{};
-  if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
+  const char* columns = std::getenv("COLUMNS");
+  const auto stated = columns != nullptr ? parse_int(columns) : std::nullopt;
+  if (stated && *stated > 0) {
+    result.columns = static_cast<int>(std::min<std::int64_t>(*stated, kMostColumns));
+  } else if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+             size.ws_col > 0) {
     result.columns = size.ws_col;
-    result.width = std::min(result.columns, 100);
   }
+  result.columns = std::max(result.columns, kFewestColumns);
+  result.width = std::min(result.columns, 100);
   return result;
 }
 

@@ -26,7 +26,8 @@ struct Context {
   }
 };
 
-/// Colour and width of the terminal that stdout is, if it is one.
+/// Colour and width of the terminal that stdout is, if it is one. COLUMNS says another width; 60 is
+/// the least that output is laid out for.
 struct Terminal {
   bool is_terminal = false;
   bool color = false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "report/writer.h"
 
 namespace rooftile::cli {
 
@@ -19,8 +20,18 @@ struct Output {
   std::string file;                  ///< empty: stdout
   std::vector<std::string> formats;  ///< that the command offers
   bool chosen = false;               ///< --format was given
+
+  /// The format shows charts, which cost time to make.
+  [[nodiscard]] bool draws() const {
+    return report::writer_of(format).needs == report::Needs::Charts;
+  }
+  [[nodiscard]] bool traces() const {
+    return report::writer_of(format).needs == report::Needs::Timeline;
+  }
 };
 
+/// Adds --format (those that make sense for the result) and -o/--output.
+void add_output_options(CLI::App& command, Output& output, const report::Offers& offers);
 /// Adds --format (one of `formats`, the first is the default) and -o/--output.
 void add_output_options(CLI::App& command, Output& output, const std::vector<std::string>& formats);
 
@@ -32,6 +43,10 @@ Result<std::string> format_by_ending(std::string_view writer, const std::string&
 /// Without --format the ending of the file decides; one of another format than --format is a usage
 /// error.
 Status settle_format(Output& output);
+
+/// Writes the document in the format that was chosen. Warnings for which that has no place go to
+/// standard error.
+Status emit(const Output& output, const report::Document& document);
 
 /// Writes the finished text to output.file (atomically) or to stdout.
 Status emit(const Output& output, const std::string& text);

@@ -6,7 +6,8 @@
 #include "cli/commands.h"
 #include "cli/conv_options.h"
 #include "cli/request_options.h"
-#include "report/scale_view.h"
+#include "report/describe.h"
+#include "rooftile/scale.h"
 
 namespace rooftile::cli {
 
@@ -28,15 +29,7 @@ Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& 
   }
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto report, session.scale(options.request, progress_bar("scaling")));
-  const std::string& format = options.output.format;
-  if (format == "json") return emit(options.output, report::scale_to_json(report));
-  if (format == "csv") {
-    return emit_bare(options.output, report::scale_to_csv(report), report.warnings);
-  }
-  const Terminal screen = terminal();
-  return emit(options.output,
-              report::scale_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                             .width = screen.columns}));
+  return emit(options.output, report::describe(report));
 }
 
 }  // namespace
@@ -57,7 +50,7 @@ void add_scale(CLI::App& app, Context& context) {
                     "each resource alone x2 and x4, then the cheapest balanced sets");
   command->add_option("--optimize", options->request.optimize,
                       "cheapest set that reaches a speed-up: \"target=2x\"");
-  add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
   add_conv_pass(*conv, options->conv);

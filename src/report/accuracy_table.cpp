@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "report/table.h"
+#include "report/text_table.h"
 
 namespace rooftile::report {
 
@@ -28,14 +28,14 @@ std::string accuracy_heading(std::string_view predictor, bool left_out) {
 }
 
 std::string AccuracyTable::to_text(int width) const {
-  std::vector<Column> columns;
+  std::vector<TextColumn> columns;
   for (const std::string& title : titles) {
     columns.push_back({.title = title,
                        .align = columns.empty() ? Align::Left : Align::Right,
                        .shrink = columns.empty(),
                        .optional = std::count(details.begin(), details.end(), title) > 0});
   }
-  Table table(std::move(columns));
+  TextTable table(std::move(columns));
   for (const std::vector<std::string>& row : rows) table.add(row);
   return table.render(width, 0);
 }

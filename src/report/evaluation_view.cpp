@@ -10,7 +10,7 @@
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 namespace rooftile::report {
 
@@ -115,7 +115,7 @@ std::string evaluation_to_csv(const calibration::Evaluation& evaluation,
 
 std::string inspection_to_text(const calibration::Inspection& inspection,
                                const ProvenanceReport& provenance) {
-  Table table({{.title = "class"},
+  TextTable table({{.title = "class"},
                {.title = "GPU"},
                {.title = "campaign"},
                {.title = "rows", .align = Align::Right},

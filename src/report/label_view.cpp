@@ -10,7 +10,7 @@
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
-#include "report/table.h"
+#include "report/text_table.h"
 
 namespace rooftile::report {
 

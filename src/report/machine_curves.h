@@ -12,14 +12,9 @@
 
 #include "characterize/measurement.h"
 #include "hardware/ceilings.h"
+#include "report/document.h"
 
 namespace rooftile::report {
-
-struct MeasuredCurve {
-  std::string name;  ///< "load fp64", "fp32, 24 KiB"
-  std::vector<std::pair<double, double>>
-      points;  ///< ascending; bytes -> byte/s, FLOP/byte -> FLOP/s
-};
 
 struct Ceiling {
   std::string name;            ///< "L1", "fp64"
@@ -29,7 +24,7 @@ struct Ceiling {
 
 struct MachineCurves {
   std::string title, subtitle;
-  std::vector<MeasuredCurve> bandwidth, rate;
+  std::vector<Curve> bandwidth, rate;  ///< bytes -> byte/s, FLOP/byte -> FLOP/s
   std::vector<Ceiling> levels, peaks;
   std::vector<std::string> notes;
 };
@@ -37,6 +32,8 @@ struct MachineCurves {
 /// `ceilings` may be null: curves alone.
 MachineCurves machine_curves(std::span<const characterize::Sample> samples,
                              const hardware::Ceilings* ceilings);
+
+std::vector<CurveChart> charts_of(const MachineCurves& machine);
 
 /// Two plots, one below the other.
 std::string machine_curves_to_svg(const MachineCurves& machine);

@@ -10,7 +10,7 @@
 #include "report/errors_json.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
-#include "report/table.h"
+#include "report/lines.h"
 
 namespace rooftile::report {
 

@@ -6,7 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "report/views.h"
+#include "report/describe.h"
+#include "report/writer.h"
 #include "roofline/chart.h"
 #include "rooftile/rooftile.h"
 #include "study/characterize.h"
@@ -197,7 +198,7 @@ Answer<EvaluateReport> Session::evaluate(const EvaluateRequest& request,
 }
 
 std::string to_json(const Report& report) {
-  return report::to_json(report);
+  return report::write("json", report::describe(report));
 }
 
 }  // namespace rooftile
