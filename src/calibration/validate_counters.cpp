@@ -11,17 +11,19 @@ namespace rooftile::calibration {
 
 namespace {
 
-std::vector<std::string> cells_of(const ErrorSummary& s) {
-  const auto percent = [](double value) { return fmt::format("{:.1f}", 100 * value); };
+std::vector<ValidationCell> cells_of(const ErrorSummary& s) {
+  const auto percent = [](double value) {
+    return ValidationCell(fmt::format("{:.1f}", 100 * value), {100 * value});
+  };
   const auto bound = s.baseline("bound");
   return {s.group,
-          std::to_string(s.cases),
+          ValidationCell::count(s.cases),
           percent(s.mean_error),
           percent(s.median_error),
           percent(s.geometric_error),
           percent(s.p90_error),
-          fmt::format("{:+.1f}", 100 * s.bias),
-          bound ? percent(*bound) : "-"};
+          ValidationCell(fmt::format("{:+.1f}", 100 * s.bias), {100 * s.bias}),
+          bound ? percent(*bound) : ValidationCell("-")};
 }
 
 /// The bytes of the predicted kernel beside the counted ones, at both levels.

@@ -31,8 +31,9 @@ struct TrafficError {
     ++count;
     return error;
   }
-  [[nodiscard]] std::string text() const {
-    return fmt::format("{:.2f} / {:.1f}", 100 * sum / static_cast<double>(count), 100 * worst);
+  [[nodiscard]] ValidationCell cell() const {
+    const double mean = 100 * sum / static_cast<double>(count);
+    return {fmt::format("{:.2f} / {:.1f}", mean, 100 * worst), {mean, 100 * worst}};
   }
 };
 
@@ -47,13 +48,13 @@ struct Errors {
     beyond_30 += worst > 0.30 ? 1 : 0;
     return worst > 0.30;
   }
-  [[nodiscard]] std::vector<std::string> row(const std::string& name) const {
+  [[nodiscard]] std::vector<ValidationCell> row(const std::string& name) const {
     return {name,
-            std::to_string(level[0].count),
-            level[0].text(),
-            level[1].text(),
-            level[2].text(),
-            std::to_string(beyond_30)};
+            ValidationCell::count(level[0].count),
+            level[0].cell(),
+            level[1].cell(),
+            level[2].cell(),
+            ValidationCell::count(beyond_30)};
   }
 };
 

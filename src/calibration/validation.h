@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/validation_cell.h"
 #include "core/error_statistics.h"
 #include "rooftile/evaluate.h"
 #include "rooftile/provenance.h"
@@ -17,7 +18,7 @@ namespace rooftile::calibration {
 struct ValidationTable {
   std::string title;
   std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<ValidationCell>> rows;
   std::vector<std::string> notes;
   ProvenanceReport provenance{};
   std::string predictor = {};              ///< whose bytes or times these are

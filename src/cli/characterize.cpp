@@ -9,12 +9,9 @@
 #include "characterize/samples_file.h"
 #include "cli/commands.h"
 #include "core/file.h"
-#include "core/provenance.h"
 #include "hardware/ceilings.h"
 #include "hardware/ert.h"
-#include "report/machine_curves.h"
-#include "report/page.h"
-#include "report/provenance_view.h"
+#include "report/describe.h"
 #include "rooftile/characterize.h"
 #include "study/characterize.h"
 
@@ -31,16 +28,15 @@ struct CharacterizeArguments {
 };
 
 const std::vector<std::string> kPictures{"svg", "html"};
+const std::string kMachineFile = "json";
 
 Status write_plot(const std::string& file, const std::vector<characterize::Sample>& samples,
                   const hardware::Ceilings* ceilings) {
   ROOFTILE_TRY(const std::string format, format_by_ending("--plot", file, kPictures));
-  const report::MachineCurves curves = report::machine_curves(samples, ceilings);
-  if (curves.bandwidth.empty() && curves.rate.empty()) {
+  const report::Document document = report::describe(samples, ceilings);
+  if (document.sections.empty())
     return bad_input(file, "there are no curves to draw: each needs two measurements");
-  }
-  return write_file_atomic(file, format == "html" ? report::machine_to_html(curves)
-                                                  : report::machine_curves_to_svg(curves));
+  return write_file_atomic(file, report::write(format, document));
 }
 
 /// Draws what an earlier run measured.
@@ -61,41 +57,35 @@ Status plot_samples(const CharacterizeArguments& a) {
 Status check_ceilings(const CharacterizeArguments& a, const hardware::Ceilings& ceilings) {
   const bool any = !ceilings.bandwidth.empty() || ceilings.last_level || ceilings.shared ||
                    !ceilings.rate.empty();
-  const bool wanted = !a.output.file.empty() || !a.ert_file.empty() || a.output.format == "json";
+  const bool wanted = !a.output.file.empty() || !a.ert_file.empty() || a.output.chosen;
   if (any || !wanted) return {};
   return bad_input(a.output.file, "the measurements give neither a bandwidth nor a rate",
                    "measure also load or update (--pattern); --levels ert looks at update alone");
 }
 
-Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ceilings,
-                    const std::string& text, const std::vector<characterize::Sample>& samples) {
-  ROOFTILE_CHECK(check_ceilings(a, ceilings));
-  const std::string csv = characterize::write_samples({.fingerprint = "final", .samples = samples});
-  if (!a.samples_file.empty()) ROOFTILE_CHECK(write_file_atomic(a.samples_file, csv));
-  if (!a.ert_file.empty()) {
-    ROOFTILE_CHECK(write_file_atomic(a.ert_file, hardware::write_ert_json(ceilings)));
-  }
-  if (!a.plot_file.empty()) ROOFTILE_CHECK(write_plot(a.plot_file, samples, &ceilings));
-  const std::string json = hardware::to_json(ceilings);
-  if (!a.output.file.empty()) {
-    // A file is for the program, what is seen is for people: -o writes the machine file.
-    ROOFTILE_CHECK(write_file_atomic(a.output.file, json));
-  }
-  Output shown = a.output;
-  shown.file.clear();
-  if (a.output.format == "json" && a.output.file.empty()) return emit(shown, json);
-  if (a.output.format == "csv") return emit(shown, csv);
-  return a.output.format == "json" ? Status{} : emit(shown, text);
+Status write_result(const CharacterizeArguments& a, const study::CharacterizeResult& result) {
+  ROOFTILE_CHECK(check_ceilings(a, result.ceilings));
+  const std::vector<characterize::Sample>& samples = result.measured.samples;
+  if (!a.samples_file.empty())
+    ROOFTILE_CHECK(write_file_atomic(
+        a.samples_file,
+        characterize::write_samples({.fingerprint = "final", .samples = samples})));
+  if (!a.ert_file.empty())
+    ROOFTILE_CHECK(write_file_atomic(a.ert_file, hardware::write_ert_json(result.ceilings)));
+  if (!a.plot_file.empty()) ROOFTILE_CHECK(write_plot(a.plot_file, samples, &result.ceilings));
+  const report::Document document = report::describe(result.measured, result.ceilings);
+  ROOFTILE_CHECK(emit(a.output, document));
+  // A machine file is for the program: people see the text as well.
+  if (a.output.file.empty() || a.output.chosen) return {};
+  return emit(Output{}, document);
 }
 
-Status import_ert(const CharacterizeArguments& a) {
-  if (a.output.chosen && a.output.format != "json") {
-    return usage_error("--from-ert makes a machine file, which is JSON", "leave out --format");
-  }
+Status import_ert(CharacterizeArguments a) {
   ROOFTILE_TRY(const std::string text, read_file(a.from_ert));
   ROOFTILE_TRY(const hardware::RoofFile file, hardware::read_ert(text, a.from_ert));
   ROOFTILE_TRY(const hardware::Ceilings ceilings, hardware::ceilings_of(file, a.from_ert));
-  return emit(a.output, hardware::to_json(ceilings));
+  if (!a.output.chosen && a.output.file.empty()) a.output.format = kMachineFile;
+  return emit(a.output, report::describe(ceilings));
 }
 
 CharacterizeRequest request_of(const CharacterizeArguments& a) {
@@ -118,17 +108,13 @@ Status measure(const Context& context, const CharacterizeArguments& a,
   ROOFTILE_TRY(const study::CharacterizeResult result,
                session.characterize(request_of(a), progress_bar("characterize"), ranks));
   if (!result.first) return {};
-  for (const std::string& w : result.measured.warnings) warn(w);
-  const std::string text = characterize::to_text(result.measured) + "\n" +
-                           report::provenance_to_text(make_provenance({}), false);
-  return write_result(a, result.ceilings, text, result.measured.samples);
+  return write_result(a, result);
 }
 
-/// The files that a run writes have one format each, whatever --format says about stdout.
+/// The files that a run writes beside its result have one format each.
 Status check_endings(const CharacterizeArguments& a) {
-  const std::vector<std::string> json{"json"};
+  const std::vector<std::string> json{kMachineFile};
   const std::vector<std::string> csv{"csv"};
-  ROOFTILE_CHECK(format_by_ending("-o", a.output.file, json));
   ROOFTILE_CHECK(format_by_ending("--ert", a.ert_file, json));
   ROOFTILE_CHECK(format_by_ending("--samples", a.samples_file, csv));
   ROOFTILE_CHECK(format_by_ending("--plot", a.plot_file, kPictures));
@@ -202,14 +188,15 @@ void add_characterize(CLI::App& app, Context& context) {
   command->add_option("--from-ert", a->from_ert,
                       "measure nothing: turn a result of ERT (roofline.json, sum, max, ...) into a "
                       "machine file");
-  add_output_options(*command, a->output, {"text", "json", "csv"});
+  add_output_options(*command, a->output, report::Offers{.charts = true});
   command->footer(
       "\n-o FILE writes the machine file (JSON) that --machine of other commands reads.\n"
       "The CUDA and HIP kernels are compiled and their code is checked, but they have never been "
       "run\n"
       "on a GPU.\n");
-  command->callback(
-      [a, &context] { run_command(context, [&] { return run_characterize(context, *a); }); });
+  command->callback([a, &context] {
+    run_command(context, a->output, [&] { return run_characterize(context, *a); });
+  });
 }
 
 }  // namespace rooftile::cli

@@ -6,10 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "report/evaluation_view.h"
-#include "report/label_view.h"
-#include "report/tile_view.h"
-#include "report/validation_view.h"
+#include "report/describe.h"
 #include "rooftile/evaluate.h"
 #include "study/evaluate.h"
 #include "study/session.h"
@@ -26,50 +23,25 @@ struct EvaluateCommand {
 Status run_evaluate_kernels(const EvaluateCommand& command, const study::Session& session) {
   ROOFTILE_TRY(const study::KernelEvaluation kernels,
                session.evaluate_kernels(command.request, progress_bar("evaluate")));
-  const calibration::Evaluation& evaluation = kernels.evaluation;
-  const std::string& format = command.output.format;
-  if (format == "json")
-    return emit(command.output, report::evaluation_to_json(evaluation, kernels.dataset));
-  if (format == "csv")
-    return emit_bare(command.output, report::evaluation_to_csv(evaluation, kernels.dataset),
-                     evaluation.warnings);
-  if (format == "markdown")
-    return emit_bare(command.output, report::evaluation_to_markdown(evaluation),
-                     evaluation.warnings);
-  return emit(command.output, report::evaluation_to_text(evaluation));
+  return emit(command.output, report::describe(kernels.evaluation, kernels.dataset));
 }
 
 Status run_evaluate_labels(const EvaluateCommand& command, const study::Session& session) {
   ROOFTILE_TRY(const auto evaluation,
                session.evaluate_labels(command.request, progress_bar("evaluate")));
-  const std::string& format = command.output.format;
-  if (format == "json") return emit(command.output, report::labels_to_json(evaluation));
-  if (format == "csv")
-    return emit_bare(command.output, report::labels_to_csv(evaluation), evaluation.warnings);
-  if (format == "markdown")
-    return emit_bare(command.output, report::labels_to_markdown(evaluation), evaluation.warnings);
-  return emit(command.output, report::labels_to_text(evaluation, terminal().width));
+  return emit(command.output, report::describe(evaluation));
 }
 
 Status run_evaluate_traffic(const EvaluateCommand& command, const study::Session& session) {
   ROOFTILE_TRY(const auto table,
                session.evaluate_traffic(command.request, progress_bar("evaluate")));
-  const std::string& format = command.output.format;
-  if (format == "json") return emit(command.output, report::validation_to_json(table));
-  if (format == "csv")
-    return emit_bare(command.output, report::validation_to_csv(table), table.notes);
-  return emit(command.output, report::validation_to_text(table));
+  return emit(command.output, report::describe(table));
 }
 
 Status run_evaluate_tiles(const EvaluateCommand& command, const study::Session& session) {
   ROOFTILE_TRY(const study::TileEvaluation tiles,
                session.evaluate_tiles(command.request, progress_bar("evaluate")));
-  const std::string& format = command.output.format;
-  return emit_bare(command.output,
-                   format == "json"       ? report::tiles_to_json(tiles.groups, tiles.provenance)
-                   : format == "markdown" ? report::tiles_to_markdown(tiles.groups)
-                                          : report::tiles_to_text(tiles.groups, tiles.provenance),
-                   tiles.warnings);
+  return emit(command.output, report::describe(tiles.groups, tiles.provenance, tiles.warnings));
 }
 
 /// One subject of `rooftile evaluate`: adds its sub-command, which runs `run`.
@@ -116,7 +88,7 @@ void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
                        "refit without each GPU of the files and predict that GPU");
   subject.app.add_option("--campaign", request.campaign, "look at the rows of one campaign only");
   add_refit_options(subject.app, request);
-  add_output_options(subject.app, subject.options.output, {"text", "json", "csv", "markdown"});
+  add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
 }
 
 void add_evaluate_labels(CLI::App& evaluate, Context& context) {
@@ -133,7 +105,7 @@ void add_evaluate_labels(CLI::App& evaluate, Context& context) {
       "--kernels", request.fit_with,
       "measured kernels to refit on (default: nvidia/ and amd/ beside the file)");
   add_refit_options(subject.app, request);
-  add_output_options(subject.app, subject.options.output, {"text", "json", "csv", "markdown"});
+  add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
 }
 
 void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
@@ -154,7 +126,7 @@ void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
       .add_option("--fit-with", request.fit_with,
                   "with --leave-one-gpu-out: more files to fit the constants on")
       ->needs(left_out);
-  add_output_options(subject.app, subject.options.output, {"text", "json", "csv"});
+  add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
 }
 
 void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
@@ -164,7 +136,7 @@ void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
   EvaluateRequest& request = subject.options.request;
   subject.app.add_option("files", request.files, "CSV files of measured products")->required();
   add_refit_options(subject.app, request);
-  add_output_options(subject.app, subject.options.output, {"text", "json", "markdown"});
+  add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
 }
 
 }  // namespace

@@ -8,8 +8,7 @@
 
 #include "cli/commands.h"
 #include "core/file.h"
-#include "core/provenance.h"
-#include "report/evaluation_view.h"
+#include "report/describe.h"
 #include "rooftile/fit.h"
 #include "study/fit.h"
 
@@ -25,8 +24,7 @@ struct FitCommand {
 
 Status inspect_data(const FitCommand& command, const study::Session& session) {
   ROOFTILE_TRY(const study::InspectResult result, session.inspect(command.request));
-  for (const std::string& note : replacement_notes(result.provenance)) warn(note);
-  return emit({}, report::inspection_to_text(result.inspection, result.provenance));
+  return emit({}, report::describe(result.inspection, result.provenance));
 }
 
 Status run_fit(FitCommand command, const Context& context) {
@@ -46,7 +44,7 @@ Status run_fit(FitCommand command, const Context& context) {
   std::filesystem::remove(*command.request.checkpoint, failed);
   if (!result.leaves_out)
     return emit({}, fmt::format("Weights and card are in {}.\n", command.out));
-  return emit({}, report::evaluation_to_text(result.left_out));
+  return emit({}, report::describe(result.left_out));
 }
 
 }  // namespace

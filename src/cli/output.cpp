@@ -120,8 +120,9 @@ Status emit(const Output& output, const report::Document& document) {
     for (const std::string& line : report::folded(document.warnings)) warn(line);
   }
   const Terminal screen = terminal();
-  return emit(output, writer.write(document, {.width = screen.columns,
-                                              .color = screen.color && output.file.empty()}));
+  const report::WriteOptions options{.width = screen.columns,
+                                     .color = screen.color && output.file.empty()};
+  return emit(output, report::write(output.format, document, options));
 }
 
 Status emit(const Output& output, const std::string& text) {

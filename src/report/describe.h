@@ -13,14 +13,28 @@
 #include "rooftile/provenance.h"
 
 namespace rooftile {
+struct ErrorSummary;
 struct KernelsReport;
 struct Report;
 struct ScaleReport;
 struct TrafficReport;
+namespace calibration {
+struct Dataset;
+struct Evaluation;
+struct Inspection;
+struct LabelEvaluation;
+struct TileAgreement;
+struct ValidationTable;
+}  // namespace calibration
+namespace characterize {
+struct Characterization;
+struct Sample;
+}  // namespace characterize
 namespace graph {
 struct ModelSummary;
 }
 namespace hardware {
+struct Ceilings;
 struct GpuSpec;
 struct LintedFile;
 struct Machine;
@@ -54,6 +68,24 @@ Document describe(const ScaleReport& report);
 // roofline
 Document describe(const roofline::Chart& chart, RooflineView view,
                   const DescribeOptions& options = {});
+
+// characterize: what was measured, and the curves of an earlier run with its ceilings (or null)
+Document describe(const characterize::Characterization& measured,
+                  const hardware::Ceilings& ceilings);
+Document describe(std::span<const characterize::Sample> samples,
+                  const hardware::Ceilings* ceilings);
+/// A machine file, of ERT for instance.
+Document describe(const hardware::Ceilings& ceilings);
+
+// evaluate, fit
+Document describe(const calibration::Evaluation& evaluation, const calibration::Dataset& dataset);
+/// Without the measured rows.
+Document describe(const calibration::Evaluation& evaluation);
+Document describe(const calibration::LabelEvaluation& evaluation);
+Document describe(const calibration::ValidationTable& table);
+Document describe(std::span<const calibration::TileAgreement> groups,
+                  const ProvenanceReport& provenance, const std::vector<std::string>& warnings);
+Document describe(const calibration::Inspection& inspection, const ProvenanceReport& provenance);
 
 // gpus, models
 /// What a list of files has beside the data.

@@ -12,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -229,6 +231,9 @@ struct Document {
   std::vector<Warning> warnings;
   std::string warning_label = "warning";
   std::optional<ProvenanceReport> provenance;
+  /// By format: files whose layout another layer owns, because it reads them too (the machine file
+  /// and the samples of characterize). They are what that format is.
+  std::map<std::string, std::string, std::less<>> files;
 };
 
 /// The rows that a table or a chart shows; they live as long as the document.

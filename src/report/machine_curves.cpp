@@ -4,12 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/operations.h"
 #include "core/text.h"
-#include "report/json_text.h"
-#include "report/curve_svg.h"
 #include "report/svg.h"
 
 namespace rooftile::report {
@@ -18,7 +15,6 @@ namespace {
 
 using characterize::Pattern;
 using characterize::Sample;
-using nlohmann::ordered_json;
 
 void add_point(std::vector<Curve>& curves, const std::string& name, double x, double y) {
   if (!(x > 0.0 && y > 0.0)) return;
@@ -51,25 +47,6 @@ std::vector<Ceiling> level_ceilings(const hardware::Ceilings& ceilings) {
   if (ceilings.shared)
     levels.push_back({.name = "shared", .value = ceilings.shared->value.base(), .dtype = {}});
   return levels;
-}
-
-ordered_json curves_json(const std::vector<Curve>& curves) {
-  ordered_json json = ordered_json::array();
-  for (const Curve& curve : curves) {
-    json.push_back({{"name", curve.name}, {"points", curve.points}});
-  }
-  return json;
-}
-
-ordered_json ceilings_json(const std::vector<Ceiling>& ceilings) {
-  ordered_json json = ordered_json::array();
-  for (const Ceiling& ceiling : ceilings) {
-    json.push_back({{"name", ceiling.name},
-                    {"value", ceiling.value},
-                    {"unit", ceiling.dtype ? fmt::format("{}/s", operation_name(*ceiling.dtype))
-                                           : std::string("B/s")}});
-  }
-  return json;
 }
 
 }  // namespace
@@ -148,29 +125,6 @@ std::vector<CurveChart> charts_of(const MachineCurves& machine) {
                       .ceilings = ceiling_lines(machine.peaks)});
   }
   return charts;
-}
-
-std::string machine_curves_to_svg(const MachineCurves& machine) {
-  std::vector<Drawing> drawings{
-      {.width = 0,
-       .height = 56,
-       .body = fmt::format(R"(<text x="16" y="28" font-size="17" font-weight="bold">{}</text>)"
-                           R"(<text x="16" y="48" fill="#555b63">{}</text>)"
-                           "\n",
-                           markup_escaped(machine.title), markup_escaped(machine.subtitle))}};
-  for (const CurveChart& chart : charts_of(machine)) drawings.push_back(draw_curves(chart));
-  return stacked_svg(machine.title, drawings);
-}
-
-std::string machine_curves_to_json(const MachineCurves& machine) {
-  const ordered_json json{{"title", machine.title},
-                          {"subtitle", machine.subtitle},
-                          {"bandwidth", curves_json(machine.bandwidth)},
-                          {"rate", curves_json(machine.rate)},
-                          {"levels", ceilings_json(machine.levels)},
-                          {"peaks", ceilings_json(machine.peaks)},
-                          {"notes", machine.notes}};
-  return json_text(json);
 }
 
 }  // namespace rooftile::report

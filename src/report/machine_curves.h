@@ -35,8 +35,4 @@ MachineCurves machine_curves(std::span<const characterize::Sample> samples,
 
 std::vector<CurveChart> charts_of(const MachineCurves& machine);
 
-/// Two plots, one below the other.
-std::string machine_curves_to_svg(const MachineCurves& machine);
-std::string machine_curves_to_json(const MachineCurves& machine);
-
 }  // namespace rooftile::report

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/page.h"
 
-#include <fmt/format.h>
-
 #include "core/web_page.h"
 #include "report/svg.h"
 
@@ -39,11 +37,6 @@ std::string make_page(std::string_view title, std::string_view json) {
   out += script_safe(json);
   out += page.substr(data + kData.size());
   return out;
-}
-
-std::string machine_to_html(const MachineCurves& machine) {
-  return make_page(machine.title, fmt::format(R"({{"kind":"machine","machine":{}}})",
-                                              machine_curves_to_json(machine)));
 }
 
 }  // namespace rooftile::report

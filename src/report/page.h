@@ -8,13 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "report/machine_curves.h"
 
 namespace rooftile::report {
 
 /// docs/format/page.md; `json` is the data of the page.
 std::string make_page(std::string_view title, std::string_view json);
-
-std::string machine_to_html(const MachineCurves& machine);
 
 }  // namespace rooftile::report

@@ -21,10 +21,6 @@ std::string provenance_to_text(const ProvenanceReport& provenance, int width, bo
 /// The same on one line.
 std::string provenance_to_line(const ProvenanceReport& provenance);
 
-inline std::string provenance_to_text(const ProvenanceReport& provenance, bool /*color*/) {
-  return provenance_to_line(provenance);
-}
-
 /// Of a table of several reports.
 ProvenanceReport merged_provenance(std::span<const Report> reports);
 

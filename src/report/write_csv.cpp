@@ -105,7 +105,7 @@ std::string write_csv(const Document& document, const WriteOptions& /*options*/)
 }  // namespace
 
 Writer csv_writer() {
-  return {.name = "csv", .endings = {".csv"}, .warnings = false, .write = write_csv};
+  return {.name = "csv", .endings = {".csv"}, .warnings = false, .make = write_csv};
 }
 
 }  // namespace rooftile::report

@@ -177,7 +177,7 @@ Writer html_writer() {
   return {.name = "html",
           .endings = {".html", ".htm"},
           .needs = Needs::Charts,
-          .write = write_html};
+          .make = write_html};
 }
 
 }  // namespace rooftile::report

@@ -17,7 +17,7 @@ std::string write_json(const Document& document, const WriteOptions& /*options*/
 }  // namespace
 
 Writer json_writer() {
-  return {.name = "json", .endings = {".json"}, .write = write_json};
+  return {.name = "json", .endings = {".json"}, .make = write_json};
 }
 
 }  // namespace rooftile::report

@@ -85,7 +85,7 @@ std::string write_markdown(const Document& document, const WriteOptions& /*optio
 }  // namespace
 
 Writer markdown_writer() {
-  return {.name = "markdown", .endings = {".md"}, .lines = true, .write = write_markdown};
+  return {.name = "markdown", .endings = {".md"}, .lines = true, .make = write_markdown};
 }
 
 }  // namespace rooftile::report

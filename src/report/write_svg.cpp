@@ -52,7 +52,7 @@ Writer svg_writer() {
           .endings = {".svg"},
           .needs = Needs::Charts,
           .warnings = false,
-          .write = write_svg};
+          .make = write_svg};
 }
 
 }  // namespace rooftile::report

@@ -115,7 +115,7 @@ std::string write_text(const Document& document, const WriteOptions& options) {
 }  // namespace
 
 Writer text_writer() {
-  return {.name = "text", .endings = {".txt"}, .lines = true, .write = write_text};
+  return {.name = "text", .endings = {".txt"}, .lines = true, .make = write_text};
 }
 
 }  // namespace rooftile::report

@@ -68,7 +68,7 @@ Writer trace_writer() {
           .endings = {".trace.json", ".json"},
           .needs = Needs::Timeline,
           .warnings = false,
-          .write = write_trace};
+          .make = write_trace};
 }
 
 }  // namespace rooftile::report

@@ -34,7 +34,7 @@ struct Writer {
   Needs needs = Needs::Tables;
   bool warnings = true;  ///< has a place for them; else they go to standard error
   bool lines = false;    ///< shown on terminals: what is left of controls is made visible
-  std::string (*write)(const Document& document, const WriteOptions& options) = nullptr;
+  std::string (*make)(const Document& document, const WriteOptions& options) = nullptr;
 
   [[nodiscard]] bool can_write(const Offers& offers) const;
 };

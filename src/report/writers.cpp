@@ -52,7 +52,9 @@ const Writer& writer_of(std::string_view format) {
 }
 
 std::string write(std::string_view format, const Document& document, const WriteOptions& options) {
-  return writer_of(format).write(document, options);
+  if (const auto file = document.files.find(format); file != document.files.end())
+    return file->second;
+  return writer_of(format).make(document, options);
 }
 
 }  // namespace rooftile::report

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "calibration/validation.h"
 #include "core/text.h"
-#include "report/validation_view.h"
 #include "written.h"
 
 namespace rooftile::report {
@@ -121,25 +121,31 @@ TEST(TrafficView, CsvHasReuseDemandAndFractions) {
   EXPECT_EQ(cell(written("csv", unknown), "ceiling_l1"), "");
 }
 
+calibration::ValidationTable table_of(std::vector<std::string> columns,
+                                      std::vector<calibration::ValidationCell> row) {
+  calibration::ValidationTable table;
+  table.title = "t";
+  table.columns = std::move(columns);
+  table.rows = {std::move(row)};
+  table.notes = {"n"};
+  return table;
+}
+
 TEST(ValidationView, CsvHasTheCellsAsPrinted) {
-  EXPECT_EQ(validation_to_csv({.title = "t",
-                               .columns = {"GPU", "mean/worst"},
-                               .rows = {{"exact, dgrad", "0.16 / 0.8"}},
-                               .notes = {"n"}}),
+  EXPECT_EQ(written("csv", table_of({"GPU", "mean/worst"},
+                                    {"exact, dgrad", {"0.16 / 0.8", {0.16, 0.8}}})),
             "GPU,mean/worst\n\"exact, dgrad\",0.16 / 0.8\n");
 }
 
 TEST(ValidationView, CellsAreNumbersInJson) {
   const auto json = nlohmann::json::parse(
-      validation_to_json({.title = "t",
-                          .columns = {"GPU", "n", "error", "mean/worst", "word"},
-                          .rows = {{"P100", "67", "13.4 % (0.93)", "0.16 / 0.8", "none"}},
-                          .notes = {}}));
+      written("json", table_of({"GPU", "n", "error", "word"},
+                               {"P100", calibration::ValidationCell::count(67),
+                                {"13.4 % (0.93)", {13.41, 0.931}}, "none"})));
   const auto& row = json["rows"][0];
   EXPECT_EQ(row["GPU"], "P100");
   EXPECT_EQ(row["n"], 67);
-  EXPECT_EQ(row["error"], (nlohmann::json{13.4, 0.93}));
-  EXPECT_EQ(row["mean/worst"], (nlohmann::json{0.16, 0.8}));
+  EXPECT_EQ(row["error"], (nlohmann::json{13.41, 0.931}));
   EXPECT_EQ(row["word"], "none");
 }
 
