@@ -16,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kInterval = " - ", kNothing = "-";
-constexpr int kBarWidth = 10;
+constexpr int kBarColumns = 10;
 
 /// ">=" before what was computed from incomplete counters, "*" behind what a note explains.
 std::string marked(const Column& column, const ordered_json& row, std::string text) {
@@ -79,7 +79,7 @@ std::vector<std::string> line_of(const Cells& cells, const ordered_json& row, do
         column->fields.empty() ? nullptr : &value_at(row, column->fields.front().at);
     if (column->form == Form::Bar) {
       const bool some = value != nullptr && value->is_number() && largest > 0;
-      line.push_back(some ? bar(value->get<double>() / largest, kBarWidth) : "");
+      line.push_back(some ? bar(value->get<double>() / largest, kBarColumns) : "");
     } else if (blank && value != nullptr && value->is_null()) {
       line.emplace_back();
     } else {

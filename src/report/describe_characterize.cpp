@@ -92,7 +92,7 @@ void add_charts(std::span<const characterize::Sample> samples, const hardware::C
   const MachineCurves curves = machine_curves(samples, ceilings);
   document.title = curves.title;
   document.subtitle = curves.subtitle;
-  for (CurveChart& chart : charts_of(curves)) document.sections.emplace_back(Chart(std::move(chart)));
+  for (CurveChart& chart : charts_of(curves)) document.sections.emplace_back(Figure(std::move(chart)));
 }
 
 }  // namespace
@@ -125,7 +125,10 @@ Document describe(std::span<const characterize::Sample> samples,
                   const hardware::Ceilings* ceilings) {
   Document document;
   add_charts(samples, ceilings, document);
-  if (ceilings != nullptr) document.files = {{"json", hardware::to_json(*ceilings)}};
+  if (ceilings == nullptr || document.sections.empty()) return document;
+  document.files = {{"json", hardware::to_json(*ceilings)}};
+  for (Section& section : describe(*ceilings).sections)
+    document.sections.push_back(std::move(section));
   return document;
 }
 

@@ -33,7 +33,7 @@ ordered_json gpu_row(const Report& report, double slowest) {
   return row;
 }
 
-std::vector<Column> gpu_columns() {
+std::vector<Column> compared_columns() {
   return {
       {.title = "GPU", .fields = {{"request/gpu"}}, .rank = Rank::Identity, .form = Form::Shown},
       {.title = "gpu", .fields = {{"gpu"}}, .form = Form::DataOnly},
@@ -152,9 +152,9 @@ Document describe(std::span<const Report> reports) {
   document.provenance = merged_provenance(reports);
   json["provenance"] = provenance_json(*document.provenance);
   document.data = std::move(json);
-  document.sections.emplace_back(Chart(step_bars(reports)));
+  document.sections.emplace_back(Figure(step_bars(reports)));
   document.sections.emplace_back(
-      Table{.kind = "gpu", .rows = {.at = "/gpus"}, .columns = gpu_columns()});
+      Table{.kind = "gpu", .rows = {.at = "/gpus"}, .columns = compared_columns()});
   if (reports.front().predictor == "bound")
     document.sections.emplace_back(Note{.lines = {"Times are lower bounds (provenance: bound)."}});
   return document;

@@ -46,7 +46,7 @@ Table cases_table(const std::vector<std::string>& names) {
 void add_errors(const std::vector<ErrorSummary>& summary, const std::vector<std::string>& heading,
                 Document& document) {
   document.sections.emplace_back(Note{.lines = heading});
-  if (!summary.empty()) document.sections.emplace_back(Chart(errors_chart(summary)));
+  if (!summary.empty()) document.sections.emplace_back(Figure(errors_chart(summary)));
   document.sections.emplace_back(errors_table(summary));
   document.sections.emplace_back(Note{.lines = {std::string(kLegend)}});
   document.verdict = verdict_of(summary);

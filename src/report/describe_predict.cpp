@@ -214,7 +214,7 @@ Document describe(const Report& report, const DescribeOptions& options) {
 void add_chart(const roofline::Chart& chart, Document& document) {
   document.sections.insert(
       document.sections.begin(),
-      Chart(RooflineChart{.chart = std::make_shared<const roofline::Chart>(chart),
+      Figure(RooflineChart{.chart = std::make_shared<const roofline::Chart>(chart),
                           .in_data = false}));
 }
 

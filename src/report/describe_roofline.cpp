@@ -331,7 +331,7 @@ Document describe(const roofline::Chart& chart, RooflineView view,
   add_roofs(chart, document);
   if (!chart.points.empty()) {
     document.verdict = {{.text = total_text(chart)}};
-    document.sections.emplace_back(Chart(RooflineChart{
+    document.sections.emplace_back(Figure(RooflineChart{
         .chart = std::make_shared<const roofline::Chart>(chart), .view = view}));
     if (chart.comparison) {
       document.sections.emplace_back(difference_table(*chart.comparison, "class_difference",

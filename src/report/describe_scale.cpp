@@ -249,7 +249,7 @@ Document describe(const ScaleReport& report) {
     const ScaleStep& step = report.steps[i];
     if (report.steps.size() > 1) document.sections.emplace_back(Note{.lines = {step.name}});
     BarChart chart = speedup_chart(step);
-    if (!chart.series.empty()) document.sections.emplace_back(Chart(std::move(chart)));
+    if (!chart.series.empty()) document.sections.emplace_back(Figure(std::move(chart)));
     add_variants(step, i, document);
     add_layers(step, i, document);
     add_balance(step, i, document);

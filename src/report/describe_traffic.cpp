@@ -212,7 +212,7 @@ Document describe(const TrafficReport& report) {
       report.traffic_model);
   document.verdict = {{.text = fmt::format("{} in all", format_ms(report.total_ms))}};
   document.data = traffic_json(report);
-  document.sections.emplace_back(Chart(traffic_chart(report)));
+  document.sections.emplace_back(Figure(traffic_chart(report)));
   if (report.layers.size() > 1) document.sections.emplace_back(total_facts(report));
   document.sections.emplace_back(layers_table(report));
   if (report.layers.size() == 1 && !report.layers.front().algorithm.empty())

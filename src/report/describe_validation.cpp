@@ -164,7 +164,7 @@ Document describe(const calibration::ValidationTable& table) {
   Document document;
   document.title = table.title;
   document.data = validation_json(table);
-  if (!table.summary.empty()) document.sections.emplace_back(Chart(errors_chart(table.summary)));
+  if (!table.summary.empty()) document.sections.emplace_back(Figure(errors_chart(table.summary)));
   document.sections.emplace_back(shown_table(table));
   document.sections.emplace_back(Note{.lines = table.notes});
   document.provenance = table.provenance;
@@ -192,7 +192,7 @@ Document describe(std::span<const calibration::TileAgreement> groups,
                      "units. Time shift: time with the chosen tile against time with the launched "
                      "one, by the fitted form; error: against the measured time, in the last "
                      "column with the launched tile."}});
-  document.sections.emplace_back(Chart(tiles_chart()));
+  document.sections.emplace_back(Figure(tiles_chart()));
   document.sections.emplace_back(
       Table{.kind = "summary",
             .rows = {.at = "/summary"},

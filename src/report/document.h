@@ -204,8 +204,8 @@ struct RooflineChart {
   bool in_data = true;  ///< the document's tree is that of the chart (docs/format/roofline.md)
 };
 
-using Chart = std::variant<BarChart, CurveChart, RooflineChart>;
-using Section = std::variant<Facts, Table, Note, Chart>;
+using Figure = std::variant<BarChart, CurveChart, RooflineChart>;
+using Section = std::variant<Facts, Table, Note, Figure>;
 
 enum class Tone : std::uint8_t { Neutral, Good, Bad };
 

@@ -145,7 +145,7 @@ ordered_json chart_json(const RooflineChart& chart) {
   return json;
 }
 
-ordered_json section_json(const Chart& chart) {
+ordered_json section_json(const Figure& chart) {
   return std::visit([](const auto& one) { return chart_json(one); }, chart);
 }
 

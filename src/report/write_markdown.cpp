@@ -63,7 +63,7 @@ std::string section_markdown(const Document& /*document*/, const Note& note) {
   return text;
 }
 
-std::string section_markdown(const Document& /*document*/, const Chart& /*chart*/) { return ""; }
+std::string section_markdown(const Document& /*document*/, const Figure& /*chart*/) { return ""; }
 
 std::string write_markdown(const Document& document, const WriteOptions& /*options*/) {
   std::string text = fmt::format("# {}\n", markdown_escaped(document.title));

@@ -35,7 +35,7 @@ std::string write_svg(const Document& document, const WriteOptions& /*options*/)
   std::vector<Drawing> drawings;
   bool titled = false;  // a roofline has its own title
   for (const Section& section : document.sections) {
-    const auto* chart = std::get_if<Chart>(&section);
+    const auto* chart = std::get_if<Figure>(&section);
     if (chart == nullptr) continue;
     titled = titled || std::holds_alternative<RooflineChart>(*chart);
     drawings.push_back(

@@ -87,7 +87,7 @@ std::string section_text(const Page& page, const Note& note) {
   return text;
 }
 
-std::string section_text(const Page& page, const Chart& chart) {
+std::string section_text(const Page& page, const Figure& chart) {
   const auto* roofs = std::get_if<RooflineChart>(&chart);
   if (roofs == nullptr || roofs->view != RooflineView::Hierarchical) return "";
   return roofline_plot(*roofs->chart, page.options.width);
