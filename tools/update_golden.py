@@ -13,7 +13,7 @@ A case is a folder below tests/golden/ with
                       outputs are expected_60.txt, expected_80.txt, ..., and no line may be wider
     hashes            keep the SHA-256 of its inputs, which must lie in the folder (optional)
 
-and is run inside that folder, so that input files of the case can lie beside `cmd`. Version, commit
+and is run inside that folder, so that input files of the case can lie next to `cmd`. Version, commit
 and hashes change with every commit or edited data file: they are masked in what is compared.
 
 usage: tools/update_golden.py [--rooftile PROGRAM] [CASE...]          rewrite (review the diff!)
@@ -104,7 +104,7 @@ def main():
     failed = 0
     for case, width in [(case, width) for case in cases for width in widths_of(case)]:
         stdout, stderr, code = run(program, case, width)
-        output = f'expected_{width}.txt' if (case / 'columns').exists() else 'expected.txt'
+        output = 'expected.txt' if len(widths_of(case)) == 1 else f'expected_{width}.txt'
         texts = [(path, difference(path.relative_to(GOLDEN), wanted, got), got)
                  for path, wanted, got in files_of(case, output, stdout, stderr, code)]
         wide = too_wide(stdout, width) if (case / 'columns').exists() else []

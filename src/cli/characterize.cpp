@@ -60,7 +60,7 @@ Status check_ceilings(const CharacterizeArguments& a, const hardware::Ceilings& 
   const bool wanted = !a.output.file.empty() || !a.ert_file.empty() || a.output.chosen;
   if (any || !wanted) return {};
   return bad_input(a.output.file, "the measurements give neither a bandwidth nor a rate",
-                   "measure also load or update (--pattern); --levels ert looks at update alone");
+                   "also measure load or update (--pattern); --levels ert uses update alone");
 }
 
 Status write_result(const CharacterizeArguments& a, const study::CharacterizeResult& result) {
@@ -125,7 +125,7 @@ Status run_characterize(const Context& context, const CharacterizeArguments& a) 
   ROOFTILE_CHECK(check_endings(a));
   if (!a.from_ert.empty()) return import_ert(a);
   if (!a.from_samples.empty()) return plot_samples(a);
-  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
+  if (a.quick && a.thorough) return usage_error("--quick and --thorough cannot be combined");
   if (!characterize::mpi::started_by_mpi()) return measure(context, a, nullptr);
   ROOFTILE_TRY(const std::unique_ptr<characterize::mpi::Session> session,
                characterize::mpi::Session::open());
@@ -142,7 +142,7 @@ void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
       ->check(CLI::IsMember(
           std::vector<std::string>(characterize::kBackends.begin(), characterize::kBackends.end())))
       ->capture_default_str();
-  command.add_option("--device", a.request.device, "which device of the back end, from 0")
+  command.add_option("--device", a.request.device, "device of the back end, counted from 0")
       ->check(CLI::Range(0, 1023));
   command.add_flag("--quick", a.quick, "less than a minute: few working sets, wider intervals");
   command.add_flag("--thorough", a.thorough,
@@ -159,8 +159,8 @@ void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
                      "largest working set, e.g. \"1 GiB\"");
   command
       .add_option("--levels", a.request.levels,
-                  "how curves become levels: by the machine's caches, or by the rule of the "
-                  "Empirical Roofline Toolkit (1.1.0 or 2019)")
+                  "how curves become levels: by the machine's caches, or as the Empirical Roofline "
+                  "Toolkit does it (1.1.0 or 2019)")
       ->check(CLI::IsMember({"topology", "ert", "ert-2019"}))
       ->capture_default_str();
 }
@@ -183,17 +183,29 @@ void add_characterize(CLI::App& app, Context& context) {
   command->add_option("--from-samples", a->from_samples,
                       "measure nothing: --plot the file that --samples wrote");
   command->add_option("--machine", a->machine_file,
-                      "with --from-samples: ceilings to draw, of that run");
+                      "with --from-samples: machine file of that run, whose ceilings are drawn");
   command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does");
   command->add_option("--from-ert", a->from_ert,
                       "measure nothing: turn a result of ERT (roofline.json, sum, max, ...) into a "
                       "machine file");
   add_output_options(*command, a->output, report::Offers{.charts = true});
   command->footer(
-      "\n-o FILE writes the machine file (JSON) that --machine of other commands reads.\n"
+      "Measures bandwidth per memory level and access pattern, FLOP/s per number format, latency "
+      "and launch overhead. A value above what the units and the clock allow is measured again, "
+      "and "
+      "left out with a warning if it stays. -o FILE writes the machine file (JSON) that --machine "
+      "of other commands reads.\n"
+      "\n"
       "The CUDA and HIP kernels are compiled and their code is checked, but they have never been "
-      "run\n"
-      "on a GPU.\n");
+      "run on a GPU.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile characterize --quick -o machine.json\n"
+      "  rooftile characterize --thorough -o machine.json\n"
+      "  rooftile characterize --backend opencl --device 0\n"
+      "  rooftile characterize --quick --samples run.csv --plot curves.html -o machine.json\n"
+      "  rooftile characterize --from-samples run.csv --machine machine.json --plot curves.svg\n"
+      "  rooftile characterize --from-ert roofline.json -o machine.json\n");
   command->callback([a, &context] {
     run_command(context, a->output, [&] { return run_characterize(context, *a); });
   });

@@ -85,7 +85,7 @@ class Bar {
 
 CLI::Option* add_list_option(CLI::App& command, const std::string& names,
                              std::vector<std::string>& list, const std::string& help) {
-  return command.add_option_function<std::vector<std::string>>(
+  CLI::Option* option = command.add_option_function<std::vector<std::string>>(
       names,
       [&list, names](const std::vector<std::string>& arguments) {
         list.clear();
@@ -100,6 +100,7 @@ CLI::Option* add_list_option(CLI::App& command, const std::string& names,
         }
       },
       help);
+  return option->type_name(kListValue)->allow_extra_args(false);
 }
 
 Terminal terminal() {

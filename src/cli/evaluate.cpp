@@ -65,8 +65,8 @@ Subject add_subject(CLI::App& evaluate, Context& context, const std::string& nam
 }
 
 void add_refit_options(CLI::App& command, EvaluateRequest& request) {
-  command.add_option("--seed", request.seed, "of the refits")->capture_default_str();
-  command.add_option("--threads", request.threads, "that refit at the same time")
+  command.add_option("--seed", request.seed, "seed of the refits")->capture_default_str();
+  command.add_option("--threads", request.threads, "refits that run at the same time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
 }
@@ -80,7 +80,7 @@ CLI::Option* add_file(CLI::App& command, std::vector<std::string>& files,
 void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   const Subject subject =
       add_subject(evaluate, context, "kernels",
-                  "kernels, fused layers and collectives, per class and GPU", run_evaluate_kernels);
+                  "kernels, fused layers and collectives against measured ones", run_evaluate_kernels);
   EvaluateRequest& request = subject.options.request;
   subject.app.add_option("files", request.files, "CSV files of measured kernels")->required();
   subject.app.add_option("--predictor", request.predictor, "name, or folder that fit wrote");
@@ -93,7 +93,7 @@ void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
 
 void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   const Subject subject = add_subject(evaluate, context, "labels",
-                                      "whole steps, per GPU, model and mode", run_evaluate_labels);
+                                      "whole steps against measured ones, per GPU, model and mode", run_evaluate_labels);
   EvaluateRequest& request = subject.options.request;
   add_file(subject.app, request.files, "CSV file of measured steps");
   subject.app.add_option("--models", request.models, "folder with the models' config files")
@@ -103,7 +103,7 @@ void add_evaluate_labels(CLI::App& evaluate, Context& context) {
                        "predict each GPU with weights fitted without it");
   subject.app.add_option(
       "--kernels", request.fit_with,
-      "measured kernels to refit on (default: nvidia/ and amd/ beside the file)");
+      "measured kernels to refit on (default: nvidia/ and amd/ next to the file)");
   add_refit_options(subject.app, request);
   add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
 }
@@ -111,14 +111,14 @@ void add_evaluate_labels(CLI::App& evaluate, Context& context) {
 void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
   const Subject subject =
       add_subject(evaluate, context, "traffic",
-                  "bytes against counters or simulations, and the time model of convolutions",
+                  "bytes against counters or simulations; times of convolutions",
                   run_evaluate_traffic);
   EvaluateRequest& request = subject.options.request;
   add_file(subject.app, request.files,
            "lru_reference.csv, counted bytes of convolutions or products, DeepBench or "
            "NeuSight conv.csv, or random: random layers against the simulator");
-  subject.app.add_option("--count", request.count, "random layers")->capture_default_str();
-  subject.app.add_option("--seed", request.seed, "of the random layers")->capture_default_str();
+  subject.app.add_option("--count", request.count, "number of random layers")->capture_default_str();
+  subject.app.add_option("--seed", request.seed, "seed of the random layers")->capture_default_str();
   CLI::Option* left_out =
       subject.app.add_flag("--leave-one-gpu-out", request.leave_one_gpu_out,
                            "measured times: fit the constants without each GPU");
@@ -131,7 +131,7 @@ void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
 
 void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
   const Subject subject = add_subject(
-      evaluate, context, "tiles", "tiles of products against the launched ones, each GPU left out",
+      evaluate, context, "tiles", "tiles of matrix products against the launched ones",
       run_evaluate_tiles);
   EvaluateRequest& request = subject.options.request;
   subject.app.add_option("files", request.files, "CSV files of measured products")->required();
@@ -149,12 +149,18 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_traffic(*command, context);
   add_evaluate_tiles(*command, context);
   command->footer(
-      "\nExamples:\n"
+      "Every table has the mean, median, geometric mean and 90 % quantile of the errors, their "
+      "bias, the share of rows inside of the interval, and baselines for comparison. "
+      "docs/howto/refit.md lists the layouts it reads.\n"
+      "\n"
+      "Examples:\n"
       "  rooftile evaluate kernels measured/linear.csv\n"
+      "  rooftile evaluate kernels measured/linear.csv --predictor ./my_predictor\n"
       "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
       "  rooftile evaluate traffic random --count 100\n"
       "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n"
-      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n");
+      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out --kernels "
+      "measured/linear.csv\n");
 }
 
 }  // namespace rooftile::cli

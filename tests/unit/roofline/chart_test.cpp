@@ -225,7 +225,7 @@ TEST(Checks, BytesMayDifferByFivePercent) {
   };
   EXPECT_FALSE(inverted(0.48));
   EXPECT_TRUE(inverted(0.47));
-  // The bound is 1 ms; 5 % above the roof are no news.
+  // The bound is 1 ms; 5 % above the roof is not worth a warning.
   EXPECT_FALSE(warns(chart_of({kernel("a", 0.96, 10.0, 0.5)}), "above-roof"));
   EXPECT_TRUE(warns(chart_of({kernel("a", 0.945, 10.0, 0.5)}), "above-roof"));
 }
