@@ -133,7 +133,9 @@ Result<ValidationTable> validate_random(const ValidateRequest& request, const Pr
     closed[pass].add({c.l1, c.l2, c.dram}, counted);
     const EvaluatedBytes facts{.device = "simulated",
                                .name = fmt::format("#{} {}", i, ops::shape_text(layer.conv)),
-                               .group = kPasses[pass]};
+                               .model = {},
+                               .group = kPasses[pass],
+                               .level = {}};
     keep(of_model(facts, "exact"), levels(t.a, t.b), counted, bytes);
     keep(of_model(facts, "closed"), {c.l1, c.l2, c.dram}, counted, bytes);
     const double done = static_cast<double>(i + 1) / static_cast<double>(request.count);
@@ -172,8 +174,11 @@ ValidationTable validate_reference(const Dataset& dataset) {
     errors[1].add({c.l1, c.l2, c.dram}, row.bytes);
     const traffic::PaperTraffic p = traffic::paper_traffic(row.conv, row.tile);
     errors[2].add({p.l1, p.l2, p.dram_read}, row.bytes);
-    const EvaluatedBytes facts{
-        .device = row.machine, .name = ops::shape_text(row.conv), .group = row.machine};
+    const EvaluatedBytes facts{.device = row.machine,
+                               .name = ops::shape_text(row.conv),
+                               .model = {},
+                               .group = row.machine,
+                               .level = {}};
     keep(of_model(facts, "exact"), levels(t.a, t.b), row.bytes, bytes);
     keep(of_model(facts, "closed"), {c.l1, c.l2, c.dram}, row.bytes, bytes);
     keep(of_model(facts, "paper"), {p.l1, p.l2, p.dram_read}, row.bytes, bytes);
