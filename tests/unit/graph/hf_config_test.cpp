@@ -104,7 +104,7 @@ TEST(HfWindows, LayerTypesAreCounted) {
   const std::string types = R"("layer_types": ["full_attention", "sliding_attention"]})";
   const Graph graph = import(head + R"("use_sliding_window": true, )" + types);
   EXPECT_EQ(find_block(graph, "window_layer")->repeat, 1);
-  EXPECT_EQ(error_of(head + types, {}).substr(0, 64),
+  EXPECT_EQ(error_of(head + types, {}).substr(0, 81),
             "error: c.json:/layer_types: layers have sliding attention, but there is no window");
   EXPECT_EQ(error_of(head + R"("layer_types": ["linear_attention", "full_attention"]})", {}),
             "error: c.json:/layer_types/0: unsupported layer type \"linear_attention\"\n"

@@ -85,7 +85,8 @@ TEST(Architecture, RefusesWhatItCannotVouchFor) {
   EXPECT_THAT(failure("\"fp16_tensor\"", "\"fp61_tensor\""), HasSubstr("unknown rate"));
   EXPECT_THAT(failure("\"32 B\"", "\"32\""), HasSubstr("has no unit"));
   EXPECT_THAT(failure("\"32 B\"", "\"48 B\""), HasSubstr("48 B is not a power of two"));
-  EXPECT_THAT(failure("\"32 B\"", "\"256 B\""), HasSubstr("a sector of 256 B is more than a line"));
+  EXPECT_THAT(failure("\"32 B\"", "\"256 B\""),
+              HasSubstr("a sector of 256 B is larger than a line"));
   EXPECT_THAT(failure("\"50 MiB\"", "\"70 MiB\""),
               HasSubstr("the minimum is greater than the maximum"));
   EXPECT_THAT(failure("\"ncu\"", "\"nsys\""), HasSubstr("unknown tool \"nsys\""));
@@ -204,7 +205,7 @@ TEST(MemoryType, IsReadAndChecked) {
   };
   EXPECT_THAT(failed("\"bits\"", "\"bist\""), HasSubstr("known keys are bits, least, most"));
   EXPECT_THAT(failed("\"hbm\"", "\"hmb\""), HasSubstr("kinds are hbm, gddr"));
-  EXPECT_THAT(failed("\"20 Gbit/s\"", "\"5 Gbit/s\""), HasSubstr("the least is more"));
+  EXPECT_THAT(failed("\"20 Gbit/s\"", "\"5 Gbit/s\""), HasSubstr("the minimum is greater"));
   EXPECT_THAT(failed("\"\": \"paper\"", ""), HasSubstr("no source for /data_rate/least"));
   Catalog catalog;
   catalog.add("memory_types/HBM8.json", kText);
