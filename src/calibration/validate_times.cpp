@@ -121,27 +121,26 @@ ValidationTable neusight_table(const NeuSight& data, const ConvConstants& consta
 
 }  // namespace
 
-Result<ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
-                                       const TimesRequest& request, const Catalog& catalog,
-                                       const Progress& progress) {
-  Dataset dataset;
-  ROOFTILE_CHECK(read_dataset(csv, header, catalog, dataset));
+Result<ValidationTable> validate_times(Dataset dataset, const TimesRequest& request,
+                                       const Catalog& catalog, const Progress& progress) {
+  const std::string file = dataset.files.front();
   const Campaigns scored = campaigns_of(dataset);
   const bool deepbench = !scored.deepbench.rows.empty();
   if (!deepbench && scored.neusight.rows.empty()) {
-    return bad_input(csv.name(), "has no row that can be scored", "of DeepBench, FP32 rows are");
+    return bad_input(file, "has no bytes and no convolutions that can be scored",
+                     "of DeepBench, FP32 rows are; rooftile evaluate kernels reads other kernels");
   }
   std::vector<std::string> warnings = warnings_of(dataset);
-  for (const std::string& file : request.fit_with) {
-    ROOFTILE_CHECK(read_dataset(file, catalog, dataset));
+  for (const std::string& more : request.fit_with) {
+    ROOFTILE_CHECK(read_dataset(more, catalog, dataset));
   }
   const Campaigns data = campaigns_of(dataset);
   const std::vector<CampaignGpu>& gpus = deepbench ? scored.deepbench.gpus : scored.neusight.gpus;
   ROOFTILE_TRY(const auto weights, cost::learned::read_weights_file(catalog, "default"));
   ROOFTILE_TRY(const auto shipped, cost::learned::parse_weights(weights.content, weights.name));
-  ROOFTILE_TRY(const ConvConstants constants,
-               make_constants(data, gpus, request, shipped.constants.convolution.constants,
-                              csv.name(), progress));
+  ROOFTILE_TRY(
+      const ConvConstants constants,
+      make_constants(data, gpus, request, shipped.constants.convolution.constants, file, progress));
   ValidationTable table = deepbench ? deepbench_table(scored.deepbench, constants)
                                     : neusight_table(scored.neusight, constants);
   table.notes.push_back(
@@ -150,6 +149,8 @@ Result<ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
   std::vector<Input> inputs{make_input("predictor", shipped.name, weights)};
   add_inputs(inputs_of(dataset), inputs);
   table.provenance = make_provenance(inputs);
+  table.predictor = "rooftile";
+  table.left_out = request.leave_one_gpu_out;
   return table;
 }
 

@@ -41,6 +41,7 @@ class Bar {
   Bar& operator=(const Bar&) = delete;
 
   bool update(const ProgressState& state) {
+    if (!state.notice.empty()) say(state.notice);
     const auto now = std::chrono::steady_clock::now();
     const double elapsed = std::chrono::duration<double>(now - start_).count();
     const bool due = elapsed > 2.0 && now - last_ > std::chrono::milliseconds(100);
@@ -53,6 +54,12 @@ class Bar {
   }
 
  private:
+  /// A line of its own, also where no bar is drawn.
+  void say(const std::string& notice) {
+    std::fputs(fmt::format("{}{}\n", drawn_ ? "\r\033[K" : "", notice).c_str(), stderr);
+    drawn_ = false;
+  }
+
   void draw(const ProgressState& state, double elapsed) const {
     constexpr int kWidth = 30;
     const double fraction = std::clamp(state.fraction, 0.0, 1.0);

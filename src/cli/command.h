@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 #include "study/session.h"
 
 namespace rooftile::cli {
@@ -36,7 +36,8 @@ struct Terminal {
 Terminal terminal();
 
 /// A progress bar on stderr, drawn only when stderr is a terminal and the job takes more than two
-/// seconds; Ctrl-C asks the job to stop so that it can save what is finished.
+/// seconds; Ctrl-C asks the job to stop so that it can save what is finished. Notices are always
+/// written, as lines.
 Progress progress_bar(std::string title);
 
 /// An option that takes names separated by commas; an empty one among them is a usage error

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cost/learned/classes.h"
 #include "report/accuracy_table.h"
+#include "report/errors_json.h"
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
@@ -16,7 +16,9 @@ namespace rooftile::report {
 
 namespace {
 
-std::vector<std::string> cells(const calibration::Summary& s) {
+using calibration::CaseFacts;
+
+std::vector<std::string> cells(const ErrorSummary& s) {
   return {s.group,
           std::to_string(s.cases),
           percent(s.mean_error),
@@ -25,24 +27,18 @@ std::vector<std::string> cells(const calibration::Summary& s) {
           percent(s.p90_error),
           signed_percent(s.bias),
           percent(s.coverage),
-          percent(s.trivial_error),
-          percent(s.neusight_error),
-          percent(s.roofline_error),
-          percent(s.bound_error)};
+          percent(s.baseline("trivial")),
+          percent(s.baseline("neusight")),
+          percent(s.baseline("roofline")),
+          percent(s.baseline("bound"))};
 }
 
 AccuracyTable table_of(const calibration::Evaluation& evaluation) {
   AccuracyTable table{.titles = {"group", "rows", "error %", "median %", "geo %", "p90 %", "bias %",
                                  "inside %", "trivial %", "neusight %", "roofline %", "bound %"},
                       .rows = {}};
-  for (const calibration::Summary& s : evaluation.summary) table.rows.push_back(cells(s));
+  for (const ErrorSummary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
-}
-
-std::string case_name(const calibration::Sample& sample) {
-  return fmt::format(
-      "{} {}{}", sample.work.op, shape_text(sample.work.shape),
-      sample.work.dtype == DType::Fp32 ? "" : fmt::format(" {}", name_of(sample.work.dtype)));
 }
 
 std::string heading(const calibration::Evaluation& evaluation) {
@@ -83,13 +79,12 @@ std::string evaluation_to_json(const calibration::Evaluation& evaluation,
                     {"leave_one_gpu_out", evaluation.left_out},
                     {"skipped", evaluation.skipped},
                     {"cases", ordered_json::array()},
-                    {"summary", ordered_json::array()}};
-  for (const calibration::Case& c : evaluation.cases) {
-    const calibration::Sample& sample = dataset.samples[c.sample];
-    json["cases"].push_back({{"device", dataset.devices[sample.gpu]},
-                             {"case", case_name(sample)},
-                             {"class", cost::learned::class_of(sample.work)},
-                             {"campaign", dataset.campaigns[sample.campaign]},
+                    {"summary", errors_json(evaluation.summary)}};
+  for_each_case(evaluation, dataset, [&](const CaseFacts& facts, const calibration::Case& c) {
+    json["cases"].push_back({{"device", facts.device},
+                             {"case", facts.name},
+                             {"class", facts.kind},
+                             {"campaign", facts.campaign},
                              {"measured_ms", c.measured * 1e3},
                              {"predicted_ms", c.predicted * 1e3},
                              {"low_ms", c.low * 1e3},
@@ -98,34 +93,7 @@ std::string evaluation_to_json(const calibration::Evaluation& evaluation,
                              {"error", c.error()},
                              {"extrapolated", c.extrapolated}});
     if (c.neusight) json["cases"].back()["neusight_ms"] = *c.neusight * 1e3;
-  }
-  for (const calibration::OtherCase& c : evaluation.others) {
-    json["cases"].push_back({{"device", dataset.devices[c.gpu]},
-                             {"case", c.name},
-                             {"class", c.kind},
-                             {"campaign", c.campaign},
-                             {"measured_ms", c.measured * 1e3},
-                             {"predicted_ms", c.predicted * 1e3},
-                             {"low_ms", c.low * 1e3},
-                             {"high_ms", c.high * 1e3},
-                             {"bound_ms", c.bound * 1e3},
-                             {"error", c.error()},
-                             {"extrapolated", c.extrapolated}});
-  }
-  for (const calibration::Summary& s : evaluation.summary) {
-    json["summary"].push_back({{"group", s.group},
-                               {"cases", s.cases},
-                               {"mean_error", s.mean_error},
-                               {"median_error", s.median_error},
-                               {"geometric_error", s.geometric_error},
-                               {"p90_error", s.p90_error},
-                               {"bias", s.bias},
-                               {"coverage", number_or_null(s.coverage)},
-                               {"baseline_error", number_or_null(s.trivial_error)},
-                               {"roofline_error", s.roofline_error},
-                               {"bound_error", s.bound_error}});
-    if (s.neusight_error) json["summary"].back()["neusight_error"] = *s.neusight_error;
-  }
+  });
   json["provenance"] = provenance_json(evaluation.provenance);
   json["warnings"] = evaluation.warnings;
   return json_text(json, 1);
@@ -134,22 +102,14 @@ std::string evaluation_to_json(const calibration::Evaluation& evaluation,
 std::string evaluation_to_csv(const calibration::Evaluation& evaluation,
                               const calibration::Dataset& dataset) {
   std::string text = "device,case,class,campaign,measured_ms,predicted_ms,low_ms,high_ms,error\n";
-  const auto add = [&](std::uint32_t gpu, const std::string& name, std::string_view kind,
-                       const std::string& campaign, const calibration::Case& c) {
+  for_each_case(evaluation, dataset, [&](const CaseFacts& facts, const calibration::Case& c) {
     const std::string interval = states_interval(c.low, c.high)
                                      ? fmt::format("{:.6g},{:.6g}", c.low * 1e3, c.high * 1e3)
                                      : ",";
-    text += fmt::format("{},{},{},{},{:.6g},{:.6g},{},{:.5f}\n", csv_field(dataset.devices[gpu]),
-                        csv_field(name), kind, csv_field(campaign), c.measured * 1e3,
-                        c.predicted * 1e3, interval, c.error());
-  };
-  for (const calibration::Case& c : evaluation.cases) {
-    const calibration::Sample& sample = dataset.samples[c.sample];
-    add(sample.gpu, case_name(sample), cost::learned::class_of(sample.work),
-        dataset.campaigns[sample.campaign], c);
-  }
-  for (const calibration::OtherCase& c : evaluation.others)
-    add(c.gpu, c.name, c.kind, c.campaign, c);
+    text += fmt::format("{},{},{},{},{:.6g},{:.6g},{},{:.5f}\n", csv_field(facts.device),
+                        csv_field(facts.name), facts.kind, csv_field(facts.campaign),
+                        c.measured * 1e3, c.predicted * 1e3, interval, c.error());
+  });
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/accuracy_table.h"
+#include "report/errors_json.h"
 #include "report/interval.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
@@ -15,14 +16,15 @@ namespace rooftile::report {
 
 namespace {
 
-std::string published(const calibration::LabelSummary& s, const std::string& name) {
-  const auto it = s.published_error.find(name);
-  if (it == s.published_error.end()) return "-";
-  const std::int64_t rows = s.published_cases.at(name);
-  return rows == s.cases ? percent(it->second) : fmt::format("{} ({})", percent(it->second), rows);
+std::string published(const ErrorSummary& s, const std::string& name) {
+  const auto it = s.baselines.find("published " + name);
+  if (it == s.baselines.end()) return "-";
+  const BaselineError& e = it->second;
+  return e.cases == s.cases ? percent(e.mean_error)
+                            : fmt::format("{} ({})", percent(e.mean_error), e.cases);
 }
 
-std::vector<std::string> cells(const calibration::LabelSummary& s) {
+std::vector<std::string> cells(const ErrorSummary& s) {
   return {s.group,
           std::to_string(s.cases),
           percent(s.mean_error),
@@ -32,11 +34,11 @@ std::vector<std::string> cells(const calibration::LabelSummary& s) {
           percent(s.worst_error),
           signed_percent(s.bias),
           percent(s.coverage),
-          percent(s.trivial_error),
-          percent(s.neusight_error),
+          percent(s.baseline("trivial")),
+          percent(s.baseline("neusight")),
           published(s, "neusight"),
           published(s, "roofline"),
-          percent(s.baseline_error)};
+          percent(s.baseline("bound"))};
 }
 
 AccuracyTable table_of(const calibration::LabelEvaluation& evaluation) {
@@ -45,7 +47,7 @@ AccuracyTable table_of(const calibration::LabelEvaluation& evaluation) {
                  "inside %", "trivial %", "neusight %", "published %", "roofline %", "bound %"},
       .rows = {},
       .details = {"median %", "geo %", "p90 %", "worst %", "roofline %", "bound %"}};
-  for (const calibration::LabelSummary& s : evaluation.summary) table.rows.push_back(cells(s));
+  for (const ErrorSummary& s : evaluation.summary) table.rows.push_back(cells(s));
   return table;
 }
 
@@ -103,7 +105,7 @@ std::string labels_to_json(const calibration::LabelEvaluation& evaluation) {
                     {"predictor", evaluation.predictor},
                     {"leave_one_gpu_out", evaluation.left_out},
                     {"cases", ordered_json::array()},
-                    {"summary", ordered_json::array()},
+                    {"summary", errors_json(evaluation.summary)},
                     {"fusion", ordered_json::array()},
                     {"skipped", evaluation.skipped}};
   for (const calibration::LabelCase& one : evaluation.cases) {
@@ -118,21 +120,6 @@ std::string labels_to_json(const calibration::LabelEvaluation& evaluation) {
                              {"neusight_ms", number_or_null(one.neusight_ms)},
                              {"error", one.error()},
                              {"published_ms", one.published_ms}});
-  }
-  for (const calibration::LabelSummary& s : evaluation.summary) {
-    json["summary"].push_back({{"group", s.group},
-                               {"cases", s.cases},
-                               {"mean_error", s.mean_error},
-                               {"median_error", s.median_error},
-                               {"geometric_error", s.geometric_error},
-                               {"p90_error", s.p90_error},
-                               {"worst_error", s.worst_error},
-                               {"bias", s.bias},
-                               {"coverage", number_or_null(s.coverage)},
-                               {"baseline_error", s.baseline_error},
-                               {"trivial_error", number_or_null(s.trivial_error)},
-                               {"neusight_error", number_or_null(s.neusight_error)},
-                               {"published_error", s.published_error}});
   }
   for (const calibration::FusionGain& gain : evaluation.fusion) {
     json["fusion"].push_back({{"device", gain.device},

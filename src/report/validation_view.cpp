@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/errors_json.h"
 #include "report/json_text.h"
 #include "report/provenance_view.h"
 #include "report/table.h"
@@ -65,6 +66,20 @@ std::string validation_to_json(const calibration::ValidationTable& table) {
     for (std::size_t i = 1; i < row.size(); ++i) object[table.columns[i]] = numbers_of(row[i]);
     json["rows"].push_back(std::move(object));
   }
+  json["leave_one_gpu_out"] = table.left_out;
+  json["cases"] = ordered_json::array();
+  for (const EvaluatedBytes& one : table.bytes) {
+    json["cases"].push_back({{"device", one.device},
+                             {"case", one.name},
+                             {"model", one.model},
+                             {"group", one.group},
+                             {"level", one.level},
+                             {"measured_bytes", one.measured_bytes},
+                             {"predicted_bytes", one.predicted_bytes},
+                             {"error", one.error}});
+  }
+  json["summary"] = errors_json(table.summary);
+  json["skipped"] = table.skipped;
   json["notes"] = table.notes;
   json["provenance"] = provenance_json(table.provenance);
   return json_text(json);

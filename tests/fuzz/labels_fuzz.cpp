@@ -33,9 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const rooftile::study::Session session(rooftile::fuzz::small_catalogue());
   const auto evaluation = rooftile::calibration::evaluate_labels(
       file.holding(data, size), models.path().string(), rooftile::fuzz::small_catalogue(),
-      predictors, [](const rooftile::Request& request, const rooftile::cost::Predictor& predictor) {
+      predictors,
+      [](const rooftile::Request& request, const rooftile::cost::Predictor& predictor) {
         return session.predict(request, predictor);
-      });
+      },
+      {});
   if (!rooftile::fuzz::explained(evaluation)) return 0;
   if (nlohmann::json::parse(rooftile::report::labels_to_json(*evaluation)).is_discarded())
     std::abort();
