@@ -77,10 +77,10 @@ struct EvaluatedTime {
 
 /// The bytes of one kernel at one memory level.
 struct EvaluatedBytes {
-  std::string device, name;
-  std::string model;  ///< whose bytes: "predicted", "exact", "closed", "paper"
-  std::string group;  ///< of rows: framework, phase, pass
-  std::string level;  ///< l1 | l2 | dram
+  std::string device = {}, name = {};
+  std::string model = {};  ///< whose bytes: "predicted", "exact", "closed", "paper"
+  std::string group = {};  ///< of rows: framework, phase, pass
+  std::string level = {};  ///< l1 | l2 | dram
   double measured_bytes = 0, predicted_bytes = 0;
   double error = 0;
 };

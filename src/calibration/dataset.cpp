@@ -108,6 +108,11 @@ Result<ops::KernelWork> kernel_of(const RowOp& row, const Source& source) {
   return unsupported(source.csv.where(), "the operator has no such gradient");
 }
 
+tl::unexpected<Error> too_many_rows(const Source& source) {
+  return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
+                   "use a sample of the data set");
+}
+
 Status append_call(const Source& source, const Layout& layout, const RowOp& row, std::uint32_t gpu,
                    Dataset& dataset) {
   Sample sample;
@@ -126,9 +131,7 @@ Status append_call(const Source& source, const Layout& layout, const RowOp& row,
   sample.campaign = index_of(dataset.campaigns, campaign_of(source, layout, sample, row, dataset));
   if (const auto job = cost::bind(sample.work, dataset.machines[sample.gpu]); !job)
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
-  if (dataset.samples.size() >= kMaxSamples)
-    return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
-                     "use a sample of the data set");
+  if (dataset.samples.size() >= kMaxSamples) return too_many_rows(source);
   dataset.samples.push_back(std::move(sample));
   return {};
 }
@@ -150,8 +153,13 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
     ROOFTILE_TRY(const auto device, source.text(column));
     ROOFTILE_TRY(gpu, gpu_index(device, source.where(column), catalog, dataset));
   }
-  if (layout.other != nullptr)
+  if (layout.other != nullptr) {
+    const std::size_t rows = dataset.collectives.size() + dataset.layers.size() +
+                             dataset.host_calls.size() + dataset.steps.size() +
+                             dataset.counted.size() + dataset.simulated.size();
+    if (rows >= kMaxSamples) return too_many_rows(source);
     return layout.other(source, {.gpu = gpu, .catalog = catalog}, dataset);
+  }
   for (const RowOp& row : calls) ROOFTILE_CHECK(append_call(source, layout, row, gpu, dataset));
   return {};
 }
