@@ -70,8 +70,8 @@ bool contains(std::span<const std::string> list, std::string_view word) {
 
 }  // namespace
 
-void add_output_options(CLI::App& command, Output& output,
-                        const std::vector<std::string>& formats) {
+void add_output_options(CLI::App& command, Output& output, const report::Offers& offers) {
+  const std::vector<std::string> formats = report::formats_for(offers);
   output.format = formats.front();
   output.formats = formats;
   command.add_option("--format", output.format, "how to write the result")
@@ -85,10 +85,6 @@ void add_output_options(CLI::App& command, Output& output,
                       endings_text(formats))
       ->type_name("FILE")
       ->group(kOutputGroup);
-}
-
-void add_output_options(CLI::App& command, Output& output, const report::Offers& offers) {
-  add_output_options(command, output, report::formats_for(offers));
 }
 
 Result<std::string> format_by_ending(std::string_view writer, const std::string& file,
@@ -140,12 +136,6 @@ Status emit(const Output& output, const std::string& text) {
     return bad_input("<stdout>", "cannot be written");
   }
   return {};
-}
-
-Status emit_bare(const Output& output, const std::string& text,
-                 const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) warn(warning);
-  return emit(output, text);
 }
 
 void warn(std::string_view text) {

@@ -32,9 +32,6 @@ struct Output {
 
 /// Adds --format (those that make sense for the result) and -o/--output.
 void add_output_options(CLI::App& command, Output& output, const report::Offers& offers);
-/// Adds --format (one of `formats`, the first is the default) and -o/--output.
-void add_output_options(CLI::App& command, Output& output, const std::vector<std::string>& formats);
-
 /// The format of `formats` that the name of a file ends in ("chart.html"), the first one where it
 /// has no ending; any other ending is a usage error that says what `writer` can write.
 Result<std::string> format_by_ending(std::string_view writer, const std::string& file,
@@ -50,10 +47,6 @@ Status emit(const Output& output, const report::Document& document);
 
 /// Writes the finished text to output.file (atomically) or to stdout.
 Status emit(const Output& output, const std::string& text);
-
-/// The same for a format that has no place for warnings (tables, pictures): they go to stderr.
-Status emit_bare(const Output& output, const std::string& text,
-                 const std::vector<std::string>& warnings);
 
 /// "warning: text" on stderr.
 void warn(std::string_view text);
