@@ -258,42 +258,4 @@ hardware::Ceilings to_ceilings(const Characterization& result, const std::string
   return out;
 }
 
-std::string to_text(const Characterization& result) {
-  std::string out = fmt::format("{} ({}, {}; {} units)\n\n", result.device.name,
-                                result.device.backend, result.device.isa, result.device.units);
-  out += fmt::format("{:<8} {:<10} {:>12} {:>26} {:>8}\n", "level", "pattern", "bandwidth",
-                     "working sets", "points");
-  for (const LevelBandwidth& b : result.bandwidths) {
-    const Plateau& p = b.plateau;
-    out += fmt::format("{:<8} {:<10} {:>12} {:>11.6g} to {:>7.6g} KiB {:>8}\n", p.level,
-                       name_of(b.pattern), format_rate(BytesPerSecond::from_base(p.value)),
-                       p.from.base() / 1024, p.to.base() / 1024, p.points);
-  }
-  if (!result.rates.empty())
-    out += fmt::format("\n{:<14} {:>14} {:>12}\n", "format", "peak", "of limit");
-  for (const auto& [key, rate] : result.rates) {
-    std::string share = "-";
-    const auto limit = result.device.limits.flops.find(key);
-    const bool is_known = limit != result.device.limits.flops.end() && limit->second.exact;
-    if (is_known && !result.clocks.empty()) {
-      const Hertz clock = *std::max_element(result.clocks.begin(), result.clocks.end());
-      share = fmt::format("{:.1f} %", rate.value / (limit->second.value * clock) * 100);
-    }
-    out += fmt::format("{:<14} {:>14} {:>12}\n",
-                       fmt::format("{}{}", name_of(key.dtype),
-                                   key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""),
-                       format_rate(rate.value, key.dtype, 3), share);
-  }
-  if (!result.latencies.empty()) out += "\nlatency of a dependent load\n";
-  for (const Plateau& p : result.latencies) {
-    out += fmt::format("{:<8} {:>10}\n", p.level, format_time(Seconds::from_base(p.value)));
-  }
-  if (!result.device.notes.empty()) out += "\n";
-  for (const std::string& note : result.device.notes) out += note + "\n";
-  if (result.shared) out += fmt::format("\nshared memory {}\n", format_rate(result.shared->value));
-  if (result.launch)
-    out += fmt::format("\nlaunch overhead {}\n", format_time(result.launch->value));
-  return out;
-}
-
 }  // namespace rooftile::characterize

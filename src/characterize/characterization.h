@@ -53,7 +53,4 @@ std::vector<LevelBandwidth> best_bandwidths(const Characterization& result);
 /// What the rest of the program works with; `tool` is name and version.
 hardware::Ceilings to_ceilings(const Characterization& result, const std::string& tool);
 
-/// Tables for people.
-std::string to_text(const Characterization& result);
-
 }  // namespace rooftile::characterize

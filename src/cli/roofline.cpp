@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rooftile roofline EXPORT...: measured kernels under the roofs of their machine.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/sizes.h"
-#include "report/page.h"
-#include "report/roofline_view.h"
+#include "report/describe.h"
+#include "roofline/chart.h"
 #include "rooftile/roofline.h"
 
 namespace rooftile::cli {
@@ -35,30 +34,10 @@ Status run_roofline(RooflineOptions options, const Context& context) {
   }
   options.request.nersc = options.compat == "nersc";
   ROOFTILE_TRY(const roofline::Chart chart, session.roofline(options.request));
-  const Output& output = options.output;
-  const std::string& format = output.format;
-  if (format == "json") return emit(output, report::roofline_to_json(chart));
-  std::vector<std::string> warnings;
-  for (const profile::Warning& w : chart.warnings) {
-    warnings.push_back(fmt::format("{}: {}", w.name, w.message));
-  }
-  if (format == "csv") return emit_bare(output, report::roofline_to_csv(chart), warnings);
-  if (format == "html") {
-    return emit(output, report::roofline_to_html(chart, options.time_based
-                                                            ? report::ChartView::TimeBased
-                                                            : report::ChartView::Hierarchical));
-  }
-  if (format == "svg") {
-    return emit_bare(
-        output,
-        options.time_based ? report::roofline_times_to_svg(chart) : report::roofline_to_svg(chart),
-        warnings);
-  }
-  const Terminal screen = terminal();
-  const report::TextOptions text{
-      .color = screen.color && output.file.empty(), .width = screen.width, .top = options.top};
-  return emit(output, options.time_based ? report::roofline_times_to_text(chart, text)
-                                         : report::roofline_to_text(chart, text));
+  return emit(options.output,
+              report::describe(chart, options.time_based ? report::RooflineView::TimeBased
+                                                         : report::RooflineView::Hierarchical,
+                               {.top = static_cast<std::size_t>(std::max(options.top, 1))}));
 }
 
 }  // namespace
@@ -118,7 +97,7 @@ void add_roofline(CLI::App& app, Context& context) {
       ->group(kOutputGroup)
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  add_output_options(*command, options->output, {"text", "json", "csv", "svg", "html"});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   command->footer(
       "Reads Nsight Compute (CSV, text, logs), nvprof, rocprof, rocprofv3, rocprof-compute, Kineto "
       "traces (also .gz), LIKWID and ERT; files are recognised by their content.\n"

@@ -220,9 +220,6 @@ TEST_F(SweepTest, CharacterizesTheFakeMachine) {
   EXPECT_NEAR(ceilings.bandwidth.at(MemoryLevel::Dram).value.base(), 40e9, 1e4);
   EXPECT_NEAR(ceilings.rate.at({.dtype = DType::Fp64}).value.base(), 96e9, 1e3);
   EXPECT_NEAR(ceilings.launch->value.base(), 5e-6, 1e-9);
-  const auto text = to_text(result->own);
-  EXPECT_NE(text.find("DRAM"), std::string::npos);
-  EXPECT_NE(text.find("100.0 %"), std::string::npos) << text;  // 96 GFLOP/s of 32 x 3 GHz
 }
 
 bool mentions(const std::vector<std::string>& warnings, const std::string& text) {

@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "embedded_session.h"
-#include "report/roofline_view.h"
+#include "report/describe.h"
+#include "report/writer.h"
 #include "roofline/chart.h"
 #include "rooftile/roofline.h"
 #include "shared_data.h"
@@ -263,7 +264,8 @@ TEST_F(Roofline, DeepCamUnderItsRoofs) {
   EXPECT_NEAR(to_ms(chart->phases[0].total.time), 104.184, 0.0005);
   EXPECT_EQ(chart->phases[1].total.launches, 35);
   for (const std::string& text :
-       {report::roofline_to_text(*chart, {}), report::roofline_times_to_text(*chart, {})}) {
+       {report::write("text", report::describe(*chart, report::RooflineView::Hierarchical)),
+        report::write("text", report::describe(*chart, report::RooflineView::TimeBased))}) {
     std::size_t begin = 0;
     for (std::size_t end = text.find('\n'); end != std::string::npos;
          end = text.find('\n', begin)) {
