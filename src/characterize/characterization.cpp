@@ -160,18 +160,6 @@ void reduce_asides(Characterization& out) {
   }
 }
 
-/// "mma_sparse fp16 1.98 PFLOP/s", "copy_in 24.6 GB/s", "chase_host 1.2 us".
-std::string describe_aside(const Characterization::Aside& aside) {
-  if (is_product(aside.what.pattern)) {
-    return fmt::format("{} {} {}", name_of(aside.what.pattern), name_of(aside.what.dtype),
-                       format_rate(FlopsPerSecond::from_base(aside.value), aside.what.dtype, 3));
-  }
-  return fmt::format("{} {}", name_of(aside.what.pattern),
-                     is_link_copy(aside.what.pattern)
-                         ? format_rate(BytesPerSecond::from_base(aside.value))
-                         : format_time(Seconds::from_base(aside.value)));
-}
-
 void reduce_rates(Characterization& out) {
   for (const Sample& s : out.samples) {
     if (s.what.pattern == Pattern::Update || s.what.pattern == Pattern::Mma) {
@@ -217,13 +205,13 @@ void warn_about_levels(Characterization& out) {
         fmt::format("memory was not measured: no working set is {:.0f} times the last cache",
                     kMemoryOverLastCache));
   }
-  // Memory close to the cache before it: the sets may fit into one that the system does not tell.
+  // Memory close to the cache before it: the sets may fit into one that the system hides.
   constexpr double kSuspicious = 0.8;
   if (best.size() >= 2 && best.back().plateau.level == kMemoryName &&
       best.back().plateau.value > best[best.size() - 2].plateau.value * kSuspicious) {
     out.warnings.push_back(
         fmt::format("{} is nearly as fast as {}: its working sets may fit into a cache that the "
-                    "system does not tell; repeat with a larger --max-working-set",
+                    "system does not report; repeat with a larger --max-working-set",
                     kMemoryName, best[best.size() - 2].plateau.level));
   }
   for (const CacheLevel& cache : out.device.caches) {
@@ -279,12 +267,26 @@ void add_notes(const Characterization& result, hardware::Ceilings& out) {
   for (const Plateau& p : result.latencies) {
     out.notes.push_back(fmt::format("{} latency {:.3g} ns", p.level, p.value * 1e9));
   }
-  for (const auto& aside : result.asides) out.notes.push_back(describe_aside(aside));
+  for (const auto& aside : result.asides) {
+    const auto [name, value] = describe(aside);
+    out.notes.push_back(name + " " + value);
+  }
   for (const std::string& note : result.device.notes) out.notes.push_back(note);
   for (const std::string& warning : result.warnings) out.notes.push_back("warning: " + warning);
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> describe(const Characterization::Aside& aside) {
+  const Case& what = aside.what;
+  if (is_product(what.pattern)) {
+    return {fmt::format("{} {}", name_of(what.pattern), name_of(what.dtype)),
+            format_rate(FlopsPerSecond::from_base(aside.value), what.dtype, 3)};
+  }
+  return {std::string(name_of(what.pattern)),
+          is_link_copy(what.pattern) ? format_rate(BytesPerSecond::from_base(aside.value))
+                                     : format_time(Seconds::from_base(aside.value))};
+}
 
 Characterization reduce(const DeviceDescription& device, std::vector<Sample> samples,
                         const std::vector<Hertz>& clocks, LevelRule rule) {
@@ -347,46 +349,6 @@ hardware::Ceilings to_ceilings(const Characterization& result, const std::string
   out.shared = result.shared;
   out.launch = result.launch;
   add_notes(result, out);
-  return out;
-}
-
-std::string to_text(const Characterization& result) {
-  std::string out = fmt::format("{} ({}, {}; {} units)\n\n", result.device.name,
-                                result.device.backend, result.device.isa, result.device.units);
-  out += fmt::format("{:<8} {:<10} {:>12} {:>26} {:>8}\n", "level", "pattern", "bandwidth",
-                     "working sets", "points");
-  for (const LevelBandwidth& b : result.bandwidths) {
-    const Plateau& p = b.plateau;
-    out += fmt::format("{:<8} {:<10} {:>12} {:>11.6g} to {:>7.6g} KiB {:>8}\n", p.level,
-                       name_of(b.pattern), format_rate(BytesPerSecond::from_base(p.value)),
-                       p.from.base() / 1024, p.to.base() / 1024, p.points);
-  }
-  if (!result.rates.empty())
-    out += fmt::format("\n{:<14} {:>14} {:>12}\n", "format", "peak", "of limit");
-  for (const auto& [key, rate] : result.rates) {
-    std::string share = "-";
-    const auto limit = result.device.limits.flops.find(key);
-    const bool is_known = limit != result.device.limits.flops.end() && limit->second.exact;
-    if (is_known && !result.clocks.empty()) {
-      const Hertz clock = *std::max_element(result.clocks.begin(), result.clocks.end());
-      share = fmt::format("{:.1f} %", rate.value / (limit->second.value * clock) * 100);
-    }
-    out += fmt::format("{:<14} {:>14} {:>12}\n",
-                       fmt::format("{}{}", name_of(key.dtype),
-                                   key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""),
-                       format_rate(rate.value, key.dtype, 3), share);
-  }
-  if (!result.latencies.empty()) out += "\nlatency of a dependent load\n";
-  for (const Plateau& p : result.latencies) {
-    out += fmt::format("{:<8} {:>10}\n", p.level, format_time(Seconds::from_base(p.value)));
-  }
-  if (!result.device.notes.empty()) out += "\n";
-  for (const std::string& note : result.device.notes) out += note + "\n";
-  if (result.shared) out += fmt::format("\nshared memory {}\n", format_rate(result.shared->value));
-  if (result.launch)
-    out += fmt::format("\nlaunch overhead {}\n", format_time(result.launch->value));
-  if (!result.asides.empty()) out += "\n";
-  for (const auto& aside : result.asides) out += describe_aside(aside) + "\n";
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "characterize/device.h"
@@ -51,6 +52,9 @@ struct Characterization {
   std::vector<std::string> warnings;
 };
 
+/// "mma_sparse fp16" and "1.98 PFLOP/s", "copy_in" and "24.6 GB/s", "chase_host" and "1.2 us".
+std::pair<std::string, std::string> describe(const Characterization::Aside& aside);
+
 Characterization reduce(const DeviceDescription& device, std::vector<Sample> samples,
                         const std::vector<Hertz>& clocks, LevelRule rule);
 
@@ -59,8 +63,5 @@ std::vector<LevelBandwidth> best_bandwidths(const Characterization& result);
 
 /// What the rest of the program works with; `tool` is name and version.
 hardware::Ceilings to_ceilings(const Characterization& result, const std::string& tool);
-
-/// Tables for people.
-std::string to_text(const Characterization& result);
 
 }  // namespace rooftile::characterize

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "report/roofline_json.h"
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/json_text.h"
-#include "report/provenance_view.h"
-#include "report/roofline_view.h"
-#include "report/table.h"
+#include "core/provenance.h"
+#include "report/roofline_words.h"
 
 namespace rooftile::report {
 
@@ -122,10 +123,21 @@ ordered_json point_json(const Chart& chart, const Point& point) {
       point.fraction_of_roof ? ordered_json(*point.fraction_of_roof) : ordered_json(nullptr);
   json["above_roof"] =
       point.above_roof.empty() ? ordered_json(nullptr) : ordered_json(point.above_roof);
+  json["limiting_roof"] = point.limiter == "compute" ? json["compute_roof"] : json["limiter"];
   json["bound_ms"] = milliseconds(point.bound);
   json["terms"] = terms_json(point.terms);
   json["launch_bound"] = point.launch_bound;
-  if (point.predicted) json["predicted"] = prediction_json(chart, *point.predicted);
+  // The time-based roofline: what FLOPs, bytes and launches need, of the measured time.
+  json["needed_fraction"] = nullptr;
+  if (record.time && record.time->base() > 0.0) {
+    json["needed_fraction"] =
+        max(point.bound.value_or(Seconds{}), point.terms.launch) / *record.time;
+  }
+  if (point.predicted) {
+    json["predicted"] = prediction_json(chart, *point.predicted);
+    if (record.time && record.time->base() > 0.0)
+      json["predicted"]["time_ratio"] = point.predicted->time / *record.time;
+  }
   json["clock_mhz"] = record.clock ? ordered_json(record.clock->base() * 1e-6) : nullptr;
   json["grid"] = record.grid ? ordered_json(*record.grid) : nullptr;
   json["block"] = record.block ? ordered_json(*record.block) : nullptr;
@@ -151,6 +163,9 @@ ordered_json total_json(const Chart& chart, const roofline::Total& total) {
       {"flops_complete", total.flops_complete},
       {"tensor_flops", number(total.tensor_flops)},
       {"tensor_time_ms", to_ms(total.tensor_time)},
+      {"tensor_time_fraction", total.flops && total.time.base() > 0.0
+                                   ? ordered_json(total.tensor_time / total.time)
+                                   : ordered_json(nullptr)},
       {"bytes", levels_json(total.bytes)}};
   for (const MemoryLevel level : hardware::kMemoryLevels) {
     json["intensity"][std::string(name_of(level))] = number(total.intensity(level));
@@ -175,11 +190,7 @@ ordered_json difference_json(const Chart& chart, const roofline::Difference& dif
 
 }  // namespace
 
-double chart_gflops(const Chart& chart, FlopsPerSecond rate) {
-  return rate.base() / (chart.binary_units ? 1073741824.0 : 1e9);
-}
-
-std::string roofline_to_json(const Chart& chart) {
+ordered_json roofline_json(const Chart& chart) {
   ordered_json json{{"schema", kRooflineSchema},
                     {"title", chart.title},
                     {"gflops_unit", chart.binary_units ? "2^30 FLOP/s" : "1e9 FLOP/s"},
@@ -217,7 +228,7 @@ std::string roofline_to_json(const Chart& chart) {
   for (const profile::Warning& warning : chart.warnings) {
     json["warnings"].push_back(warning.name + ": " + warning.message);
   }
-  return json_text(json);
+  return json;
 }
 
 }  // namespace rooftile::report

@@ -220,9 +220,6 @@ TEST_F(SweepTest, CharacterizesTheFakeMachine) {
   EXPECT_NEAR(ceilings.bandwidth.at(MemoryLevel::Dram).value.base(), 40e9, 1e4);
   EXPECT_NEAR(ceilings.rate.at({.dtype = DType::Fp64}).value.base(), 96e9, 1e3);
   EXPECT_NEAR(ceilings.launch->value.base(), 5e-6, 1e-9);
-  const auto text = to_text(result->own);
-  EXPECT_NE(text.find("DRAM"), std::string::npos);
-  EXPECT_NE(text.find("100.0 %"), std::string::npos) << text;  // 96 GFLOP/s of 32 x 3 GHz
 }
 
 bool mentions(const std::vector<std::string>& warnings, const std::string& text) {
@@ -298,7 +295,7 @@ TEST_F(SweepTest, AKernelThatDoesNothingIsAnErrorWithoutAnyFile) {
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, ErrorCode::BadInput);
   EXPECT_EQ(result.error().where, "fake:fake machine");
-  EXPECT_NE(result.error().message.find("no measurement can be true"), std::string::npos)
+  EXPECT_NE(result.error().message.find("no measurement is plausible"), std::string::npos)
       << result.error().message;
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
