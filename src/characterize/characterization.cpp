@@ -65,20 +65,77 @@ void reduce_by_ert(const hardware::ErtRule& rule, Characterization& out) {
   }
 }
 
-void reduce_by_topology(std::span<const LevelWindow> windows, Characterization& out) {
+void reduce_by_topology(Characterization& out) {
   std::vector<LevelBandwidth> found;
   for (const Pattern pattern : kAllPatterns) {
     if (!is_streaming(pattern)) continue;
     const std::vector<CurvePoint> curve = curve_of(out.samples, pattern);
+    const auto windows = level_windows(out.device.caches, pattern);
     for (Plateau& p : find_plateaus(curve, windows, Better::Larger)) {
       found.push_back({.pattern = pattern, .plateau = std::move(p)});
     }
   }
-  for (const LevelWindow& window : windows) {
-    for (LevelBandwidth& b : found) {
-      if (b.plateau.level == window.name) out.bandwidths.push_back(b);
+  std::vector<std::string> levels;
+  for (const CacheLevel& cache : out.device.caches) levels.push_back(cache.name);
+  levels.emplace_back(kMemoryName);
+  for (const std::string& level : levels) {
+    for (const LevelBandwidth& b : found) {
+      if (b.plateau.level == level) out.bandwidths.push_back(b);
     }
   }
+}
+
+/// A latency is given where the chains inside of a level agree. Where they contradict each other,
+/// something else used the cache meanwhile, and another run would give another value: none is
+/// given.
+void reduce_latencies(Characterization& out) {
+  const auto windows = level_windows(out.device.caches, Pattern::Chase);
+  for (Plateau& p :
+       find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller)) {
+    const bool alone = p.points < 2 && p.in_window > 1;
+    if (p.level != kMemoryName && (alone || p.value > p.best * kContradiction)) {
+      out.warnings.push_back(fmt::format(
+          "the latency of {} is left out: chains that fit into it took {:.3g} ns at best but did "
+          "not agree; others use the cache too",
+          p.level, p.best * 1e9));
+      continue;
+    }
+    out.latencies.push_back(std::move(p));
+  }
+}
+
+/// The best of every other form of products, of the links, and of waiting.
+void reduce_asides(Characterization& out) {
+  for (const Sample& s : out.samples) {
+    const Pattern pattern = s.what.pattern;
+    const bool is_rate = pattern == Pattern::MmaSync || pattern == Pattern::MmaSparse;
+    const bool is_time = pattern == Pattern::ChaseHost || pattern == Pattern::ChasePeer ||
+                         pattern == Pattern::LaunchWait;
+    if (!is_rate && !is_time && !is_link_copy(pattern)) continue;
+    const double value = is_rate   ? flop_rate(s).base()
+                         : is_time ? step_time(s).base()
+                                   : bandwidth(s).base();
+    const auto same = std::find_if(out.asides.begin(), out.asides.end(), [&](const auto& aside) {
+      return aside.what.pattern == pattern && aside.what.dtype == s.what.dtype;
+    });
+    if (same == out.asides.end()) {
+      out.asides.push_back({.what = s.what, .value = value});
+    } else if (value > same->value) {  // of times there is one case each
+      *same = {.what = s.what, .value = value};
+    }
+  }
+}
+
+/// "mma_sparse fp16 1.98 PFLOP/s", "copy_in 24.6 GB/s", "chase_host 1.2 us".
+std::string describe_aside(const Characterization::Aside& aside) {
+  if (is_product(aside.what.pattern)) {
+    return fmt::format("{} {} {}", name_of(aside.what.pattern), name_of(aside.what.dtype),
+                       format_rate(FlopsPerSecond::from_base(aside.value), aside.what.dtype, 3));
+  }
+  return fmt::format("{} {}", name_of(aside.what.pattern),
+                     is_link_copy(aside.what.pattern)
+                         ? format_rate(BytesPerSecond::from_base(aside.value))
+                         : format_time(Seconds::from_base(aside.value)));
 }
 
 void reduce_rates(Characterization& out) {
@@ -188,6 +245,7 @@ void add_notes(const Characterization& result, hardware::Ceilings& out) {
   for (const Plateau& p : result.latencies) {
     out.notes.push_back(fmt::format("{} latency {:.3g} ns", p.level, p.value * 1e9));
   }
+  for (const auto& aside : result.asides) out.notes.push_back(describe_aside(aside));
   for (const std::string& note : result.device.notes) out.notes.push_back(note);
   for (const std::string& warning : result.warnings) out.notes.push_back("warning: " + warning);
 }
@@ -200,14 +258,14 @@ Characterization reduce(const DeviceDescription& device, std::vector<Sample> sam
   out.device = device;
   out.samples = std::move(samples);
   out.clocks = clocks;
-  const std::vector<LevelWindow> windows = level_windows(device.caches);
   switch (rule) {
-    case LevelRule::Topology: reduce_by_topology(windows, out); break;
+    case LevelRule::Topology: reduce_by_topology(out); break;
     case LevelRule::Ert: reduce_by_ert({.gap = 1.25}, out); break;
     case LevelRule::Ert2019: reduce_by_ert({.gap = 1.15}, out); break;
   }
-  out.latencies = find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller);
+  reduce_latencies(out);
   reduce_rates(out);
+  reduce_asides(out);
   if (rule == LevelRule::Topology) warn_about_levels(out);
   warn_about_samples(out);
   return out;

@@ -40,6 +40,13 @@ struct Characterization {
   std::map<hardware::RateKey, hardware::Measured<FlopsPerSecond>> rates;
   std::optional<hardware::Measured<BytesPerSecond>> shared;
   std::optional<hardware::Measured<Seconds>> launch;
+  /// What is no ceiling of the roofline: other forms of products, links, and waiting.
+  struct Aside {
+    Case what;
+    double value = 0.0;  ///< FLOP/s, B/s or seconds, as the pattern has it
+    bool operator==(const Aside&) const = default;
+  };
+  std::vector<Aside> asides;
   std::vector<Hertz> clocks;  ///< observed before, between and after the measurements
   std::vector<std::string> warnings;
 };
