@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "core/text.h"
 #include "report/page.h"
 #include "report/roofline_view.h"
 #include "rooftile/roofline.h"
@@ -16,11 +17,30 @@ namespace {
 
 struct RooflineOptions {
   RooflineRequest request;
-  std::string machine, group_by = "kernel", compat = "none";
+  std::string machine, group_by = "kernel", compat = "none", window;
   bool time_based = false;
   int top = 20;
   Output output;
 };
+
+/// "FROM:TO" in ms; either may be left out.
+Status read_window(const std::string& text, RooflineRequest& request) {
+  if (text.empty()) return {};
+  const std::size_t colon = text.find(':');
+  const auto part = [](std::string_view number) { return parse_double(trim(number)); };
+  const std::string_view from = std::string_view(text).substr(0, colon);
+  const std::string_view until =
+      colon == std::string::npos ? std::string_view() : std::string_view(text).substr(colon + 1);
+  request.from_ms = part(from);
+  request.until_ms = part(until);
+  const bool wrong =
+      colon == std::string::npos || (!from.empty() && !request.from_ms) ||
+      (!until.empty() && !request.until_ms) || (from.empty() && until.empty()) ||
+      (request.from_ms && request.until_ms && !(*request.from_ms < *request.until_ms));
+  if (!wrong) return {};
+  return usage_error(fmt::format("--window \"{}\" is not a window of time", printable(text)),
+                     "write FROM:TO in ms since the first launch, e.g. --window 10:25 or 10:");
+}
 
 Status run_roofline(RooflineOptions options, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
@@ -30,7 +50,9 @@ Status run_roofline(RooflineOptions options, const Context& context) {
     return usage_error("--model needs --predict");
   }
   options.request.nersc = options.compat == "nersc";
-  ROOFTILE_TRY(const roofline::Chart chart, session.roofline(options.request));
+  ROOFTILE_CHECK(read_window(options.window, options.request));
+  ROOFTILE_TRY(const roofline::Chart chart,
+               session.roofline(options.request, progress_bar("reading")));
   const Output& output = options.output;
   const std::string& format = output.format;
   if (format == "json") return emit(output, report::roofline_to_json(chart));
@@ -76,7 +98,20 @@ void add_roofline(CLI::App& app, Context& context) {
   command->add_option("--group-by", options->group_by, "one row per kernel or per phase (run)")
       ->check(CLI::IsMember({"kernel", "phase"}))
       ->capture_default_str();
-  command->add_flag("--compare", request.compare, "two runs side by side, differences ranked");
+  command->add_flag("--compare", request.compare,
+                    "runs beside the first one, kernel by kernel, differences ranked");
+  command->add_option("--kernel", request.kernel,
+                      "only kernels whose name matches this regular expression");
+  command->add_option("--launch-skip", request.launch_skip, "leave out the first launches")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--launch-count", request.launch_count, "as many launches after those")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--nvtx,--annotation", request.annotation,
+                      "only launches inside of this NVTX range or user annotation");
+  command->add_option("--window", options->window,
+                      "only launches that begin between FROM:TO ms after the first one");
+  command->add_flag("--boost", request.boost,
+                    "roofs of the data sheet at its boost clock instead of the profile's clock");
   command->add_flag(
       "--predict", request.predict,
       "expected time and traffic beside the measured ones, where the shape of a "
@@ -100,14 +135,17 @@ void add_roofline(CLI::App& app, Context& context) {
       ->capture_default_str();
   add_output_options(*command, options->output, {"text", "json", "csv", "svg", "html"});
   command->footer(
-      "\nReads Nsight Compute (CSV, text, logs), nvprof, rocprof, rocprofv3, rocprof-compute,\n"
-      "Kineto traces (also .gz), LIKWID and ERT; the format is recognised.\n"
+      "\nReads Nsight Compute (.ncu-rep, CSV, text, logs), databases of Nsight Systems and\n"
+      "rocprofv3, nvprof, rocprof, rocprof-compute, Kineto traces (also .gz), LIKWID and ERT; the\n"
+      "format is recognised.\n"
       "\nExamples:\n"
       "  rooftile roofline profile.csv\n"
       "  rooftile roofline out.* --gpu v100-sxm2-16gb --format json\n"
       "  rooftile roofline forward=fw.csv backward=bw.csv --group-by phase\n"
       "  rooftile roofline profile.csv -o chart.html\n"
-      "  rooftile roofline O0=o0.csv O1=o1.csv --compare\n");
+      "  rooftile roofline O0=o0.csv O1=o1.csv O2=o2.csv --compare\n"
+      "  rooftile roofline report.ncu-rep --kernel gemm --launch-skip 5 --launch-count 10\n"
+      "  rooftile roofline trace.json.gz --annotation 'ProfilerStep#3' --predict\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_roofline(*options, context); });
   });

@@ -32,10 +32,18 @@ std::string time_text(const std::optional<Seconds>& time) {
   return time ? format_ms(to_ms(*time)) : "-";
 }
 
+/// " at the profile's 1306 MHz (--boost: 1530 MHz)"
+std::string clock_words(const roofline::Roofs& roofs) {
+  if (!roofs.clock || !roofs.boost) return "";
+  return fmt::format(" at the profile's {:.0f} MHz (--boost: {:.0f} MHz)",
+                     roofs.clock->base() * 1e-6, roofs.boost->base() * 1e-6);
+}
+
 std::string roofs_text(const Chart& chart, int width) {
   if (chart.roofs.memory.empty() && chart.roofs.compute.empty()) return "";
-  std::string text = fmt::format("roofs ({}){}: ", chart.roofs.provenance(),
-                                 chart.roofs.machine.empty() ? "" : " of " + chart.roofs.machine);
+  std::string text = fmt::format("roofs ({}){}{}: ", chart.roofs.provenance(),
+                                 chart.roofs.machine.empty() ? "" : " of " + chart.roofs.machine,
+                                 clock_words(chart.roofs));
   bool first = true;
   for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
     text += fmt::format("{}{} {}", first ? "" : ", ", roof.name, format_rate(roof.bandwidth));
@@ -175,8 +183,10 @@ std::string predictions_text(const Chart& chart, const TextOptions& options) {
   for (const Point& point : chart.points) {
     if (!point.predicted || shown >= std::max(options.top, 1)) continue;
     ++shown;
-    const auto& time = point.record.time;
-    const auto measured = point.record.bytes_at(MemoryLevel::Dram);
+    const auto& time = point.predicted->measured;
+    const bool counted = !point.record.from_shapes;
+    const auto measured =
+        counted ? point.record.bytes_at(MemoryLevel::Dram) : std::optional<Bytes>();
     table.add(
         {point.short_name, point.predicted->shape, time_text(time),
          time_text(point.predicted->time),
@@ -217,16 +227,67 @@ std::string phases_text(const Chart& chart, const TextOptions& options) {
   return table.render(options.width, 0) + "\n";
 }
 
-std::string comparison_text(const Chart& chart, const TextOptions& options) {
-  if (!chart.comparison) return "";
-  const roofline::Comparison& comparison = *chart.comparison;
-  std::string text =
-      visible(fmt::format("difference: {} minus {}", comparison.second, comparison.first)) + "\n";
+/// What the device did over time, for runs that say when launches began.
+std::string timelines_text(const Chart& chart, const TextOptions& options) {
+  std::string text;
+  for (const roofline::Phase& phase : chart.phases) {
+    if (!phase.timeline) continue;
+    const profile::Timeline& line = *phase.timeline;
+    const auto share = [&line](Seconds time) {
+      return fmt::format("{} ({})", format_time(time),
+                         percent_text(line.span.base() > 0.0 ? time / line.span : 0.0));
+    };
+    std::string one = chart.phases.size() > 1 ? phase.label + ": " : "";
+    one += fmt::format("{} on the device, idle {}", format_time(line.span), share(line.idle));
+    if (line.host_late)
+      one += fmt::format(", of it waiting for the host {}", share(*line.host_late));
+    if (line.late_stretches > 0) {
+      one += fmt::format("; launch-bound in {} stretches of {} launches, {}", line.late_stretches,
+                         line.late_launches, share(line.late_span));
+    }
+    if (line.communication > Seconds{}) {
+      one += fmt::format("; communication {}, {} of it not hidden", share(line.communication),
+                         format_time(line.exposed_communication));
+    }
+    if (line.phases.size() > 1) {
+      for (const profile::TimeShare& part : line.phases) {
+        one += fmt::format("; {} {}", part.name, format_time(part.time));
+      }
+    }
+    text += wrapped(visible(one), options.width, 0, 2);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+/// The kernels with the most to gain.
+std::string advice_text(const Chart& chart, const TextOptions& options) {
+  constexpr std::size_t kShown = 5;
+  std::vector<const Point*> points;
+  for (const Point& point : chart.points) {
+    if (point.gain > Seconds{} && !point.advice.empty()) points.push_back(&point);
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Point* a, const Point* b) { return a->gain > b->gain; });
+  if (points.size() > kShown) points.resize(kShown);
+  std::string text = points.empty() ? "" : "most to gain\n";
+  for (const Point* point : points) {
+    text += wrapped(point->short_name + ": " + point->advice, options.width, 2, 4);
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string comparison_text(const roofline::Comparison& comparison, const TextOptions& options) {
+  std::string text = visible(fmt::format("difference: {} minus {}; paired: {} and {} of the time",
+                                         comparison.second, comparison.first,
+                                         percent_text(comparison.paired_first),
+                                         percent_text(comparison.paired_second))) +
+                     "\n";
   Table table({{"kernel", Align::Left, true},
                {shorten(comparison.first, kLongestLabel), Align::Right, false},
                {shorten(comparison.second, kLongestLabel), Align::Right, false},
                {"difference", Align::Right, false},
-               {"launches", Align::Right, false}});
+               {"launches", Align::Right, false},
+               {"change", Align::Left, false}});
   const auto add = [&table](const roofline::Difference& one, const std::string& name) {
     const auto launches = [](const auto& side) {
       return side ? std::to_string(side->launches) : std::string("-");
@@ -234,7 +295,7 @@ std::string comparison_text(const Chart& chart, const TextOptions& options) {
     table.add({name, one.first ? time_text(one.first->time) : "-",
                one.second ? time_text(one.second->time) : "-",
                fmt::format("{:+.4g} ms", to_ms(one.delta)),
-               launches(one.first) + " -> " + launches(one.second)});
+               launches(one.first) + " -> " + launches(one.second), one.change});
   };
   for (const auto& one : comparison.classes) add(one, "all " + one.name);
   const auto shown = std::min<std::size_t>(comparison.kernels.size(),
@@ -272,9 +333,13 @@ std::string roofline_to_text(const Chart& chart, const TextOptions& options) {
   const std::string plot = roofline_plot(chart, options.width);
   const std::string above = above_text(chart, options);
   if (!plot.empty() || !above.empty()) text += plot + above + "\n";
-  return text + comparison_text(chart, options) + kernels_text(chart, options) +
-         predictions_text(chart, options) + phases_text(chart, options) +
-         notes_text(chart, options);
+  if (chart.comparison) text += comparison_text(*chart.comparison, options);
+  for (const roofline::Comparison& pair : chart.more_comparisons) {
+    text += comparison_text(pair, options);
+  }
+  return text + kernels_text(chart, options) + predictions_text(chart, options) +
+         phases_text(chart, options) + timelines_text(chart, options) +
+         advice_text(chart, options) + notes_text(chart, options);
 }
 
 /// T >= max(FLOPs / peak, bytes / bandwidth, launches * overhead)  [arXiv 2009.04598]
