@@ -57,7 +57,7 @@ void harden(sqlite3* database) {
   struct Limit {
     int what, most;
   };
-  constexpr int kMostLength = 1 << 20;  // of a row; kernels and names are far below
+  constexpr int kMostLength = 16 << 20;
   for (const Limit limit :
        {Limit{SQLITE_LIMIT_LENGTH, kMostLength}, Limit{SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
         Limit{SQLITE_LIMIT_COLUMN, 256}, Limit{SQLITE_LIMIT_EXPR_DEPTH, 64},

@@ -207,6 +207,7 @@ Status RocpdRun::regions() {
       if (name != nullptr) launches_.annotate(thread, {.begin = *begin, .end = *end}, *name);
     } else if (const auto* calls = find_in(dispatched, std::optional(event->stack))) {
       for (const std::int64_t one : *calls) launches_.call(one, thread, *begin);
+      dispatched.erase(event->stack);
     }
     return {};
   });

@@ -52,7 +52,11 @@ class TimedLaunches {
 
   ProfileBuilder& builder_;
   std::vector<TimedLaunch> launches_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_correlation_;
+  struct Correlated {
+    std::vector<std::size_t> launches;
+    int calls = 0;  ///< that claimed them; a launch has one, a graph's launches share one
+  };
+  std::unordered_map<std::uint64_t, Correlated> by_correlation_;
   Nesting nesting_;
   std::vector<std::string> names_;  ///< of annotations, each once
   std::unordered_map<std::string, std::uint32_t> name_index_;
