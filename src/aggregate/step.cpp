@@ -41,7 +41,7 @@ StepEstimate StepSum::step(double host_spread) const {
     step.parts.host = host_ - step.total;
     for (Seconds& phase : step.by_phase) phase *= stretch;
     step.total = host_;
-    // The host's spread alone is no interval of a step whose kernels have none.
+    // The host's spread alone does not make an interval for a step whose kernels have none.
     step.low = stated ? max(step.low, host_ / host_spread) : step.total;
     step.high = stated ? max(step.high, host_ * host_spread) : step.total;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/number_of.h"
 #include "core/text.h"
 
 namespace rooftile::profile {
@@ -156,9 +157,9 @@ void OperatorLinks::infer(std::vector<TimedLaunch>& launches, RawProfile& profil
   }
   if (inferred == 0) return;
   profile.notes.push_back(fmt::format(
-      "the calls of {} launches are not in the trace; their operators were inferred from "
-      "launches of the same kernel and grid",
-      inferred));
+      "{} without a call in the trace: operators were inferred from launches of the same kernel "
+      "and grid",
+      number_of(inferred, "launch")));
 }
 
 void OperatorLinks::link(std::vector<TimedLaunch>& launches, RawProfile& profile) {

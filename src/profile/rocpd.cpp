@@ -12,6 +12,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/database_layouts.h"
 #include "profile/importer.h"
@@ -243,9 +244,9 @@ void name_runtime_kernels(RawProfile& profile) {
     if (kernel.name.starts_with("__amd_rocclr_")) launches += kernel.rows;
   }
   if (launches == 0) return;
-  profile.notes.push_back(fmt::format(
-      "{} launches are fills and copies that the runtime makes as kernels (__amd_rocclr_*)",
-      launches));
+  profile.notes.push_back(
+      fmt::format("{} of fills and copies that the runtime makes as kernels (__amd_rocclr_*)",
+                  number_of(launches, "launch")));
 }
 
 tl::unexpected<Error> no_dispatches(const std::string& file) {

@@ -108,7 +108,7 @@ void TimedLaunches::finish() {
   }
   if (copied_ > 0) {
     profile.notes.push_back(
-        fmt::format("{} memory copies and fills ({:.3f} ms) are not kernels and are left out",
+        fmt::format("left out, as they are not kernels: {} memory copies and fills ({:.3f} ms)",
                     copied_, 1e-6 * static_cast<double>(copy_time_)));
   }
   if (full_) {

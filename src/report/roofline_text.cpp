@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/number_of.h"
 #include "core/operations.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -242,8 +243,9 @@ std::string timelines_text(const Chart& chart, const TextOptions& options) {
     if (line.host_late)
       one += fmt::format(", of it waiting for the host {}", share(*line.host_late));
     if (line.late_stretches > 0) {
-      one += fmt::format("; launch-bound in {} stretches of {} launches, {}", line.late_stretches,
-                         line.late_launches, share(line.late_span));
+      one +=
+          fmt::format("; launch-bound in {} of {}, {}", number_of(line.late_stretches, "stretch"),
+                      number_of(line.late_launches, "launch"), share(line.late_span));
     }
     if (line.communication > Seconds{}) {
       one += fmt::format("; communication {}, {} of it not hidden", share(line.communication),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "roofline/operation.h"
 
@@ -77,10 +78,11 @@ std::string launch_advice(Point& point, Seconds overhead) {
   const Seconds spent = static_cast<double>(record.launches) * overhead;
   point.gain = min(spent, max(*record.time - floor, Seconds{}));
   return fmt::format(
-      "launch-bound: {} launches of {} each; merging them or replaying a graph would "
+      "launch-bound: {} of {} each; merging them or replaying a graph would "
       "save up to {} of {}",
-      record.launches, format_time(*record.time / static_cast<double>(record.launches)),
-      format_time(point.gain), format_time(*record.time));
+      number_of(record.launches, "launch"),
+      format_time(*record.time / static_cast<double>(record.launches)), format_time(point.gain),
+      format_time(*record.time));
 }
 
 std::string near_roof_advice(Point& point, const Point* next, const Roofs& roofs) {

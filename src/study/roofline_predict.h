@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Predictions beside measured kernels, for those whose shapes are known, launch by launch:
+// Predictions next to measured kernels, for those whose shapes are known, launch by launch:
 //   by model   the operator of --model that a launch is (study/model_match.h)
 //   by trace   the work of the operator that asked for it (Kineto with record_shapes=True), for the
 //              launches whose operator is known, whatever their kernel is called

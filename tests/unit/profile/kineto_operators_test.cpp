@@ -92,7 +92,8 @@ TEST(KinetoOperators, LaunchesFromBeforeTheTraceAreInferred) {
                               kernel("gemm", 5, 40, R"("correlation":2)"));
   EXPECT_NE(work_of(p, 0, 0), nullptr);
   ASSERT_FALSE(p.notes.empty());
-  EXPECT_NE(p.notes[0].find("1 launches are not in the trace"), std::string::npos) << p.notes[0];
+  EXPECT_NE(p.notes[0].find("1 launch without a call in the trace"), std::string::npos)
+      << p.notes[0];
 }
 
 // One call, four launches of the same kernel: a quarter of the work each.
