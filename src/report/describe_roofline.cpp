@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/number_of.h"
 #include "core/operations.h"
 #include "core/text.h"
 #include "report/describe.h"
@@ -23,6 +24,13 @@ namespace {
 using hardware::MemoryLevel;
 using nlohmann::ordered_json;
 
+/// " at the profile's 1306 MHz (--boost: 1530 MHz)"
+std::string clock_words(const roofline::Roofs& roofs) {
+  if (!roofs.clock || !roofs.boost) return "";
+  return fmt::format(" at the profile's {:.0f} MHz (--boost: {:.0f} MHz)",
+                     roofs.clock->base() * 1e-6, roofs.boost->base() * 1e-6);
+}
+
 std::string roofs_text(const roofline::Chart& chart) {
   std::string text;
   for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
@@ -33,8 +41,9 @@ std::string roofs_text(const roofline::Chart& chart) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(roof.key),
                         format_rate(roof.rate, roof.key.dtype, 3));
   }
-  return fmt::format("{} ({}{})", text, chart.roofs.provenance(),
-                     chart.roofs.machine.empty() ? "" : " of " + chart.roofs.machine);
+  return fmt::format("{} ({}{}{})", text, chart.roofs.provenance(),
+                     chart.roofs.machine.empty() ? "" : " of " + chart.roofs.machine,
+                     clock_words(chart.roofs));
 }
 
 std::string total_text(const roofline::Chart& chart) {
@@ -185,7 +194,9 @@ Table predictions_table(const DescribeOptions& options) {
                        .fields = {{"predicted/shape"}},
                        .rank = Rank::Useful,
                        .form = Form::Shape},
-                      {.title = "measured", .fields = {{"time_ms"}}, .unit = Unit::Milliseconds},
+                      {.title = "measured",
+                       .fields = {{"predicted/measured_ms"}},
+                       .unit = Unit::Milliseconds},
                       {.title = "predicted",
                        .fields = {{"predicted/time_ms"}},
                        .unit = Unit::Milliseconds},
@@ -199,7 +210,7 @@ Table predictions_table(const DescribeOptions& options) {
                        .unit = Unit::Number,
                        .hint = "predicted / measured"},
                       {.title = "DRAM meas.",
-                       .fields = {{"bytes/dram"}},
+                       .fields = {{"predicted/counted_dram_bytes"}},
                        .unit = Unit::Bytes,
                        .rank = Rank::Useful},
                       {.title = "DRAM pred.",
@@ -255,7 +266,9 @@ Table difference_table(const roofline::Comparison& comparison, std::string kind,
   const bool classes = kind == "class_difference";
   return {
       .kind = std::move(kind),
-      .title = classes ? fmt::format("difference: {} minus {}", comparison.second, comparison.first)
+      .title = classes ? fmt::format("difference: {} minus {}; paired: {:.1f} % and {:.1f} % of the time",
+                                     comparison.second, comparison.first,
+                                     comparison.paired_first * 100, comparison.paired_second * 100)
                        : std::string(),
       .rows = {.at = std::string(at)},
       .columns = {{.title = classes ? "class" : "kernel",
@@ -275,7 +288,8 @@ Table difference_table(const roofline::Comparison& comparison, std::string kind,
                    .fields = {{"first/launches"}, {"second/launches"}},
                    .unit = Unit::Count,
                    .rank = Rank::Useful,
-                   .join = " -> "}},
+                   .join = " -> "},
+                  {.title = "change", .fields = {{"change"}}, .rank = Rank::Useful}},
       .top = options.top};
 }
 
@@ -303,6 +317,63 @@ void add_roofs(const roofline::Chart& chart, Document& document) {
                           {.title = "source", .fields = {{"source"}}}},
               .shown = false});
   }
+}
+
+/// What the device did over time in one run that says when launches began.
+std::string timeline_text(const profile::Timeline& line) {
+  const auto share = [&line](Seconds time) {
+    return fmt::format("{} ({:.1f} %)", format_time(time),
+                       line.span.base() > 0.0 ? time / line.span * 100 : 0.0);
+  };
+  std::string text =
+      fmt::format("{} on the device, idle {}", format_time(line.span), share(line.idle));
+  if (line.host_late)
+    text += fmt::format(", of it waiting for the host {}", share(*line.host_late));
+  if (line.late_stretches > 0)
+    text += fmt::format("; launch-bound in {} of {}, {}", number_of(line.late_stretches, "stretch"),
+                        number_of(line.late_launches, "launch"), share(line.late_span));
+  if (line.communication > Seconds{})
+    text += fmt::format("; communication {}, {} of it not hidden", share(line.communication),
+                        format_time(line.exposed_communication));
+  if (line.phases.size() > 1) {
+    for (const profile::TimeShare& part : line.phases)
+      text += fmt::format("; {} {}", part.name, format_time(part.time));
+  }
+  return text;
+}
+
+void add_timelines(const roofline::Chart& chart, Document& document) {
+  Note note{.title = "over time", .lines = {}};
+  for (const roofline::Phase& phase : chart.phases) {
+    if (!phase.timeline) continue;
+    const std::string run = chart.phases.size() > 1 ? phase.label + ": " : "";
+    note.lines.push_back(run + timeline_text(*phase.timeline));
+  }
+  if (!note.lines.empty()) document.sections.emplace_back(std::move(note));
+}
+
+/// The kernels with the most to gain.
+void add_advice(const roofline::Chart& chart, Document& document) {
+  constexpr std::size_t kShown = 5;
+  std::vector<const roofline::Point*> points;
+  for (const roofline::Point& point : chart.points) {
+    if (point.gain > Seconds{} && !point.advice.empty()) points.push_back(&point);
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const auto* a, const auto* b) { return a->gain > b->gain; });
+  if (points.size() > kShown) points.resize(kShown);
+  Note note{.title = "most to gain", .lines = {}};
+  for (const roofline::Point* point : points)
+    note.lines.push_back(point->short_name + ": " + point->advice);
+  if (!note.lines.empty()) document.sections.emplace_back(std::move(note));
+}
+
+void add_comparison(const roofline::Comparison& comparison, const std::string& at,
+                    const DescribeOptions& options, Document& document) {
+  document.sections.emplace_back(
+      difference_table(comparison, "class_difference", at + "/classes", options));
+  document.sections.emplace_back(
+      difference_table(comparison, "kernel_difference", at + "/kernels", options));
 }
 
 void add_notes(const roofline::Chart& chart, Document& document) {
@@ -333,16 +404,17 @@ Document describe(const roofline::Chart& chart, RooflineView view,
     document.verdict = {{.text = total_text(chart)}};
     document.sections.emplace_back(Figure(RooflineChart{
         .chart = std::make_shared<const roofline::Chart>(chart), .view = view}));
-    if (chart.comparison) {
-      document.sections.emplace_back(difference_table(*chart.comparison, "class_difference",
-                                                      "/comparison/classes", options));
-      document.sections.emplace_back(difference_table(*chart.comparison, "kernel_difference",
-                                                      "/comparison/kernels", options));
+    if (chart.comparison) add_comparison(*chart.comparison, "/comparison", options, document);
+    for (std::size_t i = 0; i < chart.more_comparisons.size(); ++i) {
+      add_comparison(chart.more_comparisons[i], fmt::format("/more_comparisons/{}", i), options,
+                     document);
     }
     document.sections.emplace_back(kernels_table(chart, view, options));
     add_notes(chart, document);
     document.sections.emplace_back(predictions_table(options));
     if (chart.phases.size() > 1) document.sections.emplace_back(phases_table(chart));
+    add_timelines(chart, document);
+    add_advice(chart, document);
   }
   add_formulas(chart, document);
   for (const profile::Warning& warning : chart.warnings)
