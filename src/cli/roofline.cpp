@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rooftile roofline EXPORT...: measured kernels under the roofs of their machine.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -58,8 +60,9 @@ Status run_roofline(RooflineOptions options, const Context& context) {
   ROOFTILE_TRY(const roofline::Chart chart,
                session.roofline(options.request, progress_bar("reading")));
   return emit(options.output,
-              report::describe(chart, options.time_based ? report::RooflineView::TimeBased
-                                                         : report::RooflineView::Hierarchical,
+              report::describe(chart,
+                               options.time_based ? report::RooflineView::TimeBased
+                                                  : report::RooflineView::Hierarchical,
                                {.top = static_cast<std::size_t>(std::max(options.top, 1))}));
 }
 

@@ -34,8 +34,8 @@ std::string clock_words(const roofline::Roofs& roofs) {
 std::string roofs_text(const roofline::Chart& chart) {
   std::string text;
   for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", roof.name,
-                        format_rate(roof.bandwidth));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", roof.name, format_rate(roof.bandwidth));
   }
   for (const roofline::ComputeRoof& roof : chart.roofs.compute) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(roof.key),
@@ -138,9 +138,7 @@ std::vector<Column> rate_columns(const roofline::Chart& chart) {
            .unit = Unit::Number,
            .rank = Rank::Useful,
            .lower_bound = "flops_complete"},
-          {.title = "limiter",
-           .fields = {{"limiting_roof"}},
-           .hint = "the roof that bounds it"},
+          {.title = "limiter", .fields = {{"limiting_roof"}}, .hint = "the roof that bounds it"},
           {.title = "of roof",
            .fields = {{"fraction_of_roof"}},
            .unit = Unit::Fraction,
@@ -173,8 +171,7 @@ std::vector<Column> time_columns(const roofline::Chart& chart) {
 Table kernels_table(const roofline::Chart& chart, RooflineView view,
                     const DescribeOptions& options) {
   std::vector<Column> columns = kernel_identity(chart);
-  for (Column& column :
-       view == RooflineView::TimeBased ? time_columns(chart) : rate_columns(chart))
+  for (Column& column : view == RooflineView::TimeBased ? time_columns(chart) : rate_columns(chart))
     columns.push_back(std::move(column));
   for (Column& column : kernel_data()) columns.push_back(std::move(column));
   return {.kind = "kernel",
@@ -186,111 +183,109 @@ Table kernels_table(const roofline::Chart& chart, RooflineView view,
 
 /// Times and DRAM bytes of the kernels whose shapes are known, beside the measured ones.
 Table predictions_table(const DescribeOptions& options) {
-  return {.kind = "prediction",
-          .title = "predicted",
-          .rows = {.at = "/kernels"},
-          .columns = {{.title = "kernel", .fields = {{"short_name"}}, .rank = Rank::Identity},
-                      {.title = "shape",
-                       .fields = {{"predicted/shape"}},
-                       .rank = Rank::Useful,
-                       .form = Form::Shape},
-                      {.title = "measured",
-                       .fields = {{"predicted/measured_ms"}},
-                       .unit = Unit::Milliseconds},
-                      {.title = "predicted",
-                       .fields = {{"predicted/time_ms"}},
-                       .unit = Unit::Milliseconds},
-                      {.title = "80 % interval",
-                       .fields = {{"predicted/low_ms"}, {"predicted/high_ms"}},
-                       .unit = Unit::Milliseconds,
-                       .rank = Rank::Extra,
-                       .join = " - "},
-                      {.title = "ratio",
-                       .fields = {{"predicted/time_ratio"}},
-                       .unit = Unit::Number,
-                       .hint = "predicted / measured"},
-                      {.title = "DRAM meas.",
-                       .fields = {{"predicted/counted_dram_bytes"}},
-                       .unit = Unit::Bytes,
-                       .rank = Rank::Useful},
-                      {.title = "DRAM pred.",
-                       .fields = {{"predicted/bytes/dram"}},
-                       .unit = Unit::Bytes,
-                       .rank = Rank::Useful}},
-          .where = "predicted",
-          .top = options.top,
-          .data = false};
+  return {
+      .kind = "prediction",
+      .title = "predicted",
+      .rows = {.at = "/kernels"},
+      .columns =
+          {{.title = "kernel", .fields = {{"short_name"}}, .rank = Rank::Identity},
+           {.title = "shape",
+            .fields = {{"predicted/shape"}},
+            .rank = Rank::Useful,
+            .form = Form::Shape},
+           {.title = "measured", .fields = {{"predicted/measured_ms"}}, .unit = Unit::Milliseconds},
+           {.title = "predicted", .fields = {{"predicted/time_ms"}}, .unit = Unit::Milliseconds},
+           {.title = "80 % interval",
+            .fields = {{"predicted/low_ms"}, {"predicted/high_ms"}},
+            .unit = Unit::Milliseconds,
+            .rank = Rank::Extra,
+            .join = " - "},
+           {.title = "ratio",
+            .fields = {{"predicted/time_ratio"}},
+            .unit = Unit::Number,
+            .hint = "predicted / measured"},
+           {.title = "DRAM meas.",
+            .fields = {{"predicted/counted_dram_bytes"}},
+            .unit = Unit::Bytes,
+            .rank = Rank::Useful},
+           {.title = "DRAM pred.",
+            .fields = {{"predicted/bytes/dram"}},
+            .unit = Unit::Bytes,
+            .rank = Rank::Useful}},
+      .where = "predicted",
+      .top = options.top,
+      .data = false};
 }
 
 Table phases_table(const roofline::Chart& chart) {
-  return {
-      .kind = "phase",
-      .title = "phases",
-      .rows = {.at = "/phases"},
-      .columns = {{.title = "phase", .fields = {{"phase"}}, .rank = Rank::Identity},
-                  {.title = "kernels",
-                   .fields = {{"total/kernels"}},
-                   .unit = Unit::Count,
-                   .rank = Rank::Useful},
-                  {.title = "launches",
-                   .fields = {{"total/launches"}},
-                   .unit = Unit::Count,
-                   .rank = Rank::Useful},
-                  {.title = "time", .fields = {{"total/time_ms"}}, .unit = Unit::Milliseconds},
-                  {.title = "zero-AI", .fields = {{"zero_ai/launches"}}, .unit = Unit::Count},
-                  {.title = "of launches",
-                   .fields = {{"zero_ai/launch_fraction"}},
-                   .unit = Unit::Fraction,
-                   .rank = Rank::Useful},
-                  {.title = "of time",
-                   .fields = {{"zero_ai/time_fraction"}},
-                   .unit = Unit::Fraction},
-                  {.title = "tensor",
-                   .fields = {{"total/tensor_time_fraction"}},
-                   .unit = Unit::Fraction,
-                   .rank = Rank::Useful},
-                  {.title = std::string(operations_of(chart)) + "s",
-                   .fields = {{"total/flops"}},
-                   .unit = Unit::Flops,
-                   .rank = Rank::Useful,
-                   .lower_bound = "total/flops_complete"},
-                  {.title = "AI DRAM",
-                   .fields = {{"total/intensity/dram"}},
-                   .unit = Unit::Number,
-                   .lower_bound = "total/flops_complete"}},
-      .data = false};
+  return {.kind = "phase",
+          .title = "phases",
+          .rows = {.at = "/phases"},
+          .columns = {{.title = "phase", .fields = {{"phase"}}, .rank = Rank::Identity},
+                      {.title = "kernels",
+                       .fields = {{"total/kernels"}},
+                       .unit = Unit::Count,
+                       .rank = Rank::Useful},
+                      {.title = "launches",
+                       .fields = {{"total/launches"}},
+                       .unit = Unit::Count,
+                       .rank = Rank::Useful},
+                      {.title = "time", .fields = {{"total/time_ms"}}, .unit = Unit::Milliseconds},
+                      {.title = "zero-AI", .fields = {{"zero_ai/launches"}}, .unit = Unit::Count},
+                      {.title = "of launches",
+                       .fields = {{"zero_ai/launch_fraction"}},
+                       .unit = Unit::Fraction,
+                       .rank = Rank::Useful},
+                      {.title = "of time",
+                       .fields = {{"zero_ai/time_fraction"}},
+                       .unit = Unit::Fraction},
+                      {.title = "tensor",
+                       .fields = {{"total/tensor_time_fraction"}},
+                       .unit = Unit::Fraction,
+                       .rank = Rank::Useful},
+                      {.title = std::string(operations_of(chart)) + "s",
+                       .fields = {{"total/flops"}},
+                       .unit = Unit::Flops,
+                       .rank = Rank::Useful,
+                       .lower_bound = "total/flops_complete"},
+                      {.title = "AI DRAM",
+                       .fields = {{"total/intensity/dram"}},
+                       .unit = Unit::Number,
+                       .lower_bound = "total/flops_complete"}},
+          .data = false};
 }
 
 Table difference_table(const roofline::Comparison& comparison, std::string kind,
                        std::string_view at, const DescribeOptions& options) {
   const bool classes = kind == "class_difference";
-  return {
-      .kind = std::move(kind),
-      .title = classes ? fmt::format("difference: {} minus {}; paired: {:.1f} % and {:.1f} % of the time",
-                                     comparison.second, comparison.first,
-                                     comparison.paired_first * 100, comparison.paired_second * 100)
+  return {.kind = std::move(kind),
+          .title = classes
+                       ? fmt::format(
+                             "difference: {} minus {}; paired: {:.1f} % and {:.1f} % of the time",
+                             comparison.second, comparison.first, comparison.paired_first * 100,
+                             comparison.paired_second * 100)
                        : std::string(),
-      .rows = {.at = std::string(at)},
-      .columns = {{.title = classes ? "class" : "kernel",
-                   .fields = {{"short_name"}},
-                   .rank = Rank::Identity},
-                  {.title = "name", .fields = {{"name"}}, .form = Form::DataOnly},
-                  {.title = comparison.first,
-                   .fields = {{"first/time_ms", "first_ms"}},
-                   .unit = Unit::Milliseconds},
-                  {.title = comparison.second,
-                   .fields = {{"second/time_ms", "second_ms"}},
-                   .unit = Unit::Milliseconds},
-                  {.title = "difference",
-                   .fields = {{"delta_ms"}},
-                   .unit = Unit::SignedMilliseconds},
-                  {.title = "launches",
-                   .fields = {{"first/launches"}, {"second/launches"}},
-                   .unit = Unit::Count,
-                   .rank = Rank::Useful,
-                   .join = " -> "},
-                  {.title = "change", .fields = {{"change"}}, .rank = Rank::Useful}},
-      .top = options.top};
+          .rows = {.at = std::string(at)},
+          .columns = {{.title = classes ? "class" : "kernel",
+                       .fields = {{"short_name"}},
+                       .rank = Rank::Identity},
+                      {.title = "name", .fields = {{"name"}}, .form = Form::DataOnly},
+                      {.title = comparison.first,
+                       .fields = {{"first/time_ms", "first_ms"}},
+                       .unit = Unit::Milliseconds},
+                      {.title = comparison.second,
+                       .fields = {{"second/time_ms", "second_ms"}},
+                       .unit = Unit::Milliseconds},
+                      {.title = "difference",
+                       .fields = {{"delta_ms"}},
+                       .unit = Unit::SignedMilliseconds},
+                      {.title = "launches",
+                       .fields = {{"first/launches"}, {"second/launches"}},
+                       .unit = Unit::Count,
+                       .rank = Rank::Useful,
+                       .join = " -> "},
+                      {.title = "change", .fields = {{"change"}}, .rank = Rank::Useful}},
+          .top = options.top};
 }
 
 void add_roofs(const roofline::Chart& chart, Document& document) {
@@ -305,9 +300,8 @@ void add_roofs(const roofline::Chart& chart, Document& document) {
                        {"short_name", name_of(roof.key)},
                        {"gflops", chart_gflops(chart, roof.rate)},
                        {"source", roof.source}});
-  for (auto& [kind, rate, rows] :
-       {std::tuple("memory_roof", "gbytes_per_s", &memory),
-        std::tuple("compute_roof", "gflops", &compute)}) {
+  for (auto& [kind, rate, rows] : {std::tuple("memory_roof", "gbytes_per_s", &memory),
+                                   std::tuple("compute_roof", "gflops", &compute)}) {
     document.sections.emplace_back(
         Table{.kind = kind,
               .rows = {.own = std::move(*rows)},
@@ -393,8 +387,7 @@ void add_formulas(const roofline::Chart& chart, Document& document) {
 
 }  // namespace
 
-Document describe(const roofline::Chart& chart, RooflineView view,
-                  const DescribeOptions& options) {
+Document describe(const roofline::Chart& chart, RooflineView view, const DescribeOptions& options) {
   Document document;
   document.title = chart.title;
   document.data = roofline_json(chart);
@@ -402,8 +395,8 @@ Document describe(const roofline::Chart& chart, RooflineView view,
   add_roofs(chart, document);
   if (!chart.points.empty()) {
     document.verdict = {{.text = total_text(chart)}};
-    document.sections.emplace_back(Figure(RooflineChart{
-        .chart = std::make_shared<const roofline::Chart>(chart), .view = view}));
+    document.sections.emplace_back(Figure(
+        RooflineChart{.chart = std::make_shared<const roofline::Chart>(chart), .view = view}));
     if (chart.comparison) add_comparison(*chart.comparison, "/comparison", options, document);
     for (std::size_t i = 0; i < chart.more_comparisons.size(); ++i) {
       add_comparison(chart.more_comparisons[i], fmt::format("/more_comparisons/{}", i), options,

@@ -148,8 +148,7 @@ ordered_json point_json(const Chart& chart, const Point& point) {
       json["predicted"]["time_ratio"] = predicted.time / *predicted.measured;
     // Bytes that follow from shapes were not counted by anybody.
     json["predicted"]["counted_dram_bytes"] =
-        record.from_shapes ? ordered_json(nullptr)
-                           : number(record.bytes_at(MemoryLevel::Dram));
+        record.from_shapes ? ordered_json(nullptr) : number(record.bytes_at(MemoryLevel::Dram));
   }
   json["clock_mhz"] = record.clock ? ordered_json(record.clock->base() * 1e-6) : nullptr;
   json["grid"] = record.grid ? ordered_json(*record.grid) : nullptr;
