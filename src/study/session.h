@@ -86,7 +86,8 @@ class Session {
                                               const Progress& progress = {}) const;
   [[nodiscard]] Result<ScaleReport> scale(const ScaleRequest& request,
                                           const Progress& progress = {}) const;
-  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request) const;
+  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request,
+                                                 const Progress& progress = {}) const;
   /// The kernels of a prediction as points under the roofs of their machine.
   [[nodiscard]] Result<roofline::Chart> chart(const Report& report) const;
   /// Ceilings of this machine, or of all ranks of a job (`ranks`, else null): characterize.h.
