@@ -85,22 +85,56 @@ void reduce_by_topology(Characterization& out) {
   }
 }
 
-/// A latency is given where the chains inside of a level agree. Where they contradict each other,
-/// something else used the cache meanwhile, and another run would give another value: none is
-/// given.
+/// Chains in a cache that others did not disturb: half of the runs took little more than the fast
+/// ones. Memory is disturbed by nothing that would make it another level.
+std::vector<Sample> calm_chains(const Characterization& result) {
+  constexpr double kCalm = 1.3;
+  const Bytes memory = smallest_memory_set(result.device.caches) * 0.9;
+  std::vector<Sample> out;
+  for (const Sample& s : result.samples) {
+    const bool is_calm = s.time.median <= s.time.fast * kCalm || s.what.working_set >= memory;
+    if (s.what.pattern == Pattern::Chase && is_calm) out.push_back(s);
+  }
+  return out;
+}
+
+/// Why another run would give another latency of a cache; nothing when it would not.
+std::optional<std::string> unrepeatable(const Plateau* plateau, const Plateau* memory) {
+  constexpr double kNearlyMemory = 0.5;
+  if (plateau == nullptr) return "every chain that fits into it was disturbed";
+  if ((plateau->points < 2 && plateau->in_window > 1) ||
+      plateau->value > plateau->best * kContradiction) {
+    return fmt::format("chains that fit into it took {:.3g} ns at best but did not agree",
+                       plateau->best * 1e9);
+  }
+  if (memory != nullptr && plateau->value > memory->value * kNearlyMemory) {
+    return fmt::format("{:.3g} ns are nearly those of memory", plateau->value * 1e9);
+  }
+  return std::nullopt;
+}
+
+/// A latency is given where the chains inside of a level agree. Where something else used the cache
+/// meanwhile, another run would give another value: none is given.
 void reduce_latencies(Characterization& out) {
   const auto windows = level_windows(out.device.caches, Pattern::Chase);
-  for (Plateau& p :
-       find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller)) {
-    const bool alone = p.points < 2 && p.in_window > 1;
-    if (p.level != kMemoryName && (alone || p.value > p.best * kContradiction)) {
-      out.warnings.push_back(fmt::format(
-          "the latency of {} is left out: chains that fit into it took {:.3g} ns at best but did "
-          "not agree; others use the cache too",
-          p.level, p.best * 1e9));
+  const auto all = find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller);
+  const auto calm =
+      find_plateaus(curve_of(calm_chains(out), Pattern::Chase), windows, Better::Smaller);
+  const auto named = [&calm](const std::string& level) {
+    const auto found = std::find_if(calm.begin(), calm.end(),
+                                    [&level](const Plateau& p) { return p.level == level; });
+    return found == calm.end() ? nullptr : &*found;
+  };
+  for (const Plateau& level : all) {
+    const Plateau* plateau = named(level.level);
+    const auto reason =
+        level.level == kMemoryName ? std::nullopt : unrepeatable(plateau, named(kMemoryName));
+    if (!reason) {
+      out.latencies.push_back(*plateau);
       continue;
     }
-    out.latencies.push_back(std::move(p));
+    out.warnings.push_back(fmt::format(
+        "the latency of {} is left out: {}; others use the cache too", level.level, *reason));
   }
 }
 
@@ -124,18 +158,6 @@ void reduce_asides(Characterization& out) {
       *same = {.what = s.what, .value = value};
     }
   }
-}
-
-/// "mma_sparse fp16 1.98 PFLOP/s", "copy_in 24.6 GB/s", "chase_host 1.2 us".
-std::string describe_aside(const Characterization::Aside& aside) {
-  if (is_product(aside.what.pattern)) {
-    return fmt::format("{} {} {}", name_of(aside.what.pattern), name_of(aside.what.dtype),
-                       format_rate(FlopsPerSecond::from_base(aside.value), aside.what.dtype, 3));
-  }
-  return fmt::format("{} {}", name_of(aside.what.pattern),
-                     is_link_copy(aside.what.pattern)
-                         ? format_rate(BytesPerSecond::from_base(aside.value))
-                         : format_time(Seconds::from_base(aside.value)));
 }
 
 void reduce_rates(Characterization& out) {
@@ -245,12 +267,26 @@ void add_notes(const Characterization& result, hardware::Ceilings& out) {
   for (const Plateau& p : result.latencies) {
     out.notes.push_back(fmt::format("{} latency {:.3g} ns", p.level, p.value * 1e9));
   }
-  for (const auto& aside : result.asides) out.notes.push_back(describe_aside(aside));
+  for (const auto& aside : result.asides) {
+    const auto [name, value] = describe(aside);
+    out.notes.push_back(name + " " + value);
+  }
   for (const std::string& note : result.device.notes) out.notes.push_back(note);
   for (const std::string& warning : result.warnings) out.notes.push_back("warning: " + warning);
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> describe(const Characterization::Aside& aside) {
+  const Case& what = aside.what;
+  if (is_product(what.pattern)) {
+    return {fmt::format("{} {}", name_of(what.pattern), name_of(what.dtype)),
+            format_rate(FlopsPerSecond::from_base(aside.value), what.dtype, 3)};
+  }
+  return {std::string(name_of(what.pattern)),
+          is_link_copy(what.pattern) ? format_rate(BytesPerSecond::from_base(aside.value))
+                                     : format_time(Seconds::from_base(aside.value))};
+}
 
 Characterization reduce(const DeviceDescription& device, std::vector<Sample> samples,
                         const std::vector<Hertz>& clocks, LevelRule rule) {

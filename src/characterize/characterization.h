@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "characterize/device.h"
@@ -50,6 +51,9 @@ struct Characterization {
   std::vector<Hertz> clocks;  ///< observed before, between and after the measurements
   std::vector<std::string> warnings;
 };
+
+/// "mma_sparse fp16" and "1.98 PFLOP/s", "copy_in" and "24.6 GB/s", "chase_host" and "1.2 us".
+std::pair<std::string, std::string> describe(const Characterization::Aside& aside);
 
 Characterization reduce(const DeviceDescription& device, std::vector<Sample> samples,
                         const std::vector<Hertz>& clocks, LevelRule rule);

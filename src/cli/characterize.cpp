@@ -68,8 +68,7 @@ Status write_result(const CharacterizeArguments& a, const study::CharacterizeRes
   const std::vector<characterize::Sample>& samples = result.measured.samples;
   if (!a.samples_file.empty())
     ROOFTILE_CHECK(write_file_atomic(
-        a.samples_file,
-        characterize::write_samples({.fingerprint = "final", .samples = samples})));
+        a.samples_file, characterize::write_samples({.fingerprint = "final", .samples = samples})));
   if (!a.ert_file.empty())
     ROOFTILE_CHECK(write_file_atomic(a.ert_file, hardware::write_ert_json(result.ceilings)));
   if (!a.plot_file.empty()) ROOFTILE_CHECK(write_plot(a.plot_file, samples, &result.ceilings));
@@ -197,7 +196,7 @@ void add_characterize(CLI::App& app, Context& context) {
       "left out with a warning if it stays. -o FILE writes the machine file (JSON) that --machine "
       "of other commands reads.\n"
       "\n"
-      "No real GPU has run the CUDA and HIP kernels: their machine code is held against what is "
+      "No real GPU has run the CUDA and HIP kernels: their machine code is compared with what is "
       "counted, and twelve modelled GPUs give back their rates within 2 %.\n"
       "\n"
       "Examples:\n"

@@ -21,12 +21,12 @@ Status Runtime::open() {
   ring_ = {index_};
   if (api_.set_device == nullptr) {
     Handle context = nullptr;
-    ROOFTILE_CHECK(done(api_.retain_context(&context, index_), "making a context"));
+    ROOFTILE_CHECK(done(api_.retain_context(&context, index_), "creating a context"));
     contexts_ = {context};
   }
   ROOFTILE_CHECK(choose(index_));
-  ROOFTILE_CHECK(done(api_.create_event(&begin_, 0), "making an event"));
-  ROOFTILE_CHECK(done(api_.create_event(&end_, 0), "making an event"));
+  ROOFTILE_CHECK(done(api_.create_event(&begin_, 0), "creating an event"));
+  ROOFTILE_CHECK(done(api_.create_event(&end_, 0), "creating an event"));
   return has_links() ? join_peers() : Status{};
 }
 
@@ -48,7 +48,7 @@ Status Runtime::join_peers() {
     if (!asked || from == 0 || to == 0) continue;
     if (api_.set_device == nullptr) {
       Handle context = nullptr;
-      ROOFTILE_CHECK(done(api_.retain_context(&context, device), "making a context"));
+      ROOFTILE_CHECK(done(api_.retain_context(&context, device), "creating a context"));
       contexts_.push_back(context);
     }
     ring_.push_back(device);

@@ -171,7 +171,7 @@ std::pair<std::map<std::string, double>, std::string> latencies_now() {
                                                       .dtypes = {},
                                                       .patterns = {Pattern::Chase},
                                                       .dense_update = false,
-                                                      .max_working_set = 16_MiB},
+                                                      .max_working_set = 136_MiB},
                                              .sweep = {}});
   std::pair<std::map<std::string, double>, std::string> out;
   EXPECT_TRUE(result.has_value()) << to_string(result.error());

@@ -261,6 +261,10 @@ TEST_F(SweepTest, ALatencyThatIsNotRepeatableIsLeftOut) {
                                           chain(152, 30), chain(512, 138), chain(768, 136)});
   ASSERT_EQ(bad.latencies.size(), 1u);
   EXPECT_EQ(bad.latencies[0].level, "L1");
+  // Memory is as slow as what is called a cache.
+  const Characterization slow = latencies({chain(128, 120), chain(152, 121), chain(4096, 150)});
+  ASSERT_EQ(slow.latencies.size(), 1u);
+  EXPECT_EQ(slow.latencies[0].level, "DRAM");
   const auto said = [](const std::string& w) { return w.find("latency of L2 is left out") == 4; };
   EXPECT_TRUE(std::any_of(bad.warnings.begin(), bad.warnings.end(), said));
 }
