@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::profile {
 

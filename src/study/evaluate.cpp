@@ -180,12 +180,13 @@ Result<calibration::LabelEvaluation> Session::evaluate_labels(const EvaluateRequ
   ROOFTILE_TRY(LeftOut predictors, request.leave_one_gpu_out
                                        ? left_out_predictors(request, file, catalog(), progress)
                                        : named_predictors(request.predictor, *this));
-  ROOFTILE_TRY(
-      calibration::LabelEvaluation evaluation,
-      calibration::evaluate_labels(file, request.models, catalog(), predictors.predictors_of,
-                                   [this](const Request& step, const cost::Predictor& predictor) {
-                                     return predict(step, predictor);
-                                   }));
+  ROOFTILE_TRY(calibration::LabelEvaluation evaluation,
+               calibration::evaluate_labels(
+                   file, request.models, catalog(), predictors.predictors_of,
+                   [this](const Request& step, const cost::Predictor& predictor) {
+                     return predict(step, predictor);
+                   },
+                   progress));
   evaluation.left_out = request.leave_one_gpu_out;
   for (std::string& note : predictors.notes) evaluation.warnings.push_back(std::move(note));
   return evaluation;
