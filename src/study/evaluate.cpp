@@ -185,7 +185,8 @@ Result<calibration::LabelEvaluation> Session::evaluate_labels(const EvaluateRequ
       calibration::evaluate_labels(file, request.models, catalog(), predictors.predictors_of,
                                    [this](const Request& step, const cost::Predictor& predictor) {
                                      return predict(step, predictor);
-                                   }));
+                                   },
+                                   progress));
   evaluation.left_out = request.leave_one_gpu_out;
   for (std::string& note : predictors.notes) evaluation.warnings.push_back(std::move(note));
   return evaluation;
