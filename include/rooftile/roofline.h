@@ -60,6 +60,7 @@ struct KernelPoint {
   std::optional<double> fraction_of_roof;  ///< bound / time
   bool launch_bound = false;
   std::optional<double> predicted_ms;  ///< with `predict`, where the shape is known
+  std::string advice;                  ///< what holds it and what would help, in one sentence
 };
 
 struct RooflineReport {

@@ -142,7 +142,7 @@ class NcuReport {
   Status result(std::string_view message);
   Status metric(std::size_t kernel, std::string_view message);
   void count(MetricName& name);
-  void pad(std::size_t kernel, const std::string& metric);
+  void pad(std::size_t kernel, const std::string& metric, std::int64_t launches);
   void device_attribute(std::string_view name, std::string_view value);
   [[nodiscard]] tl::unexpected<Error> damaged() const {
     return bad_input(
@@ -264,13 +264,12 @@ void NcuReport::count(MetricName& name) {
   if (!name.used) profile.ignored_metrics += 1;
 }
 
-/// Launches before this one that lack the metric have a gap, so that values stay with launches.
-void NcuReport::pad(std::size_t kernel, const std::string& metric) {
-  const KernelSeries& series = builder_.series(kernel);
-  const Column* column = series.find(metric);
+/// Of the first `launches` those that lack the metric have a gap, so that values stay with launches.
+void NcuReport::pad(std::size_t kernel, const std::string& metric, std::int64_t launches) {
+  const Column* column = builder_.series(kernel).find(metric);
   auto known = static_cast<std::int64_t>(column == nullptr ? 0 : column->values.size());
   known += column == nullptr ? 0 : column->missing;
-  for (; known < series.rows - 1; ++known) builder_.add_missing(kernel, metric, 1);
+  for (; known < launches; ++known) builder_.add_missing(kernel, metric, 1);
 }
 
 Status NcuReport::metric(std::size_t kernel, std::string_view message) {
@@ -293,7 +292,7 @@ Status NcuReport::metric(std::size_t kernel, std::string_view message) {
     return {};
   }
   if (std::exchange(name.launch, launches_) == launches_) return {};
-  pad(kernel, name.text);
+  pad(kernel, name.text, builder_.series(kernel).rows - 1);
   std::optional<double> number;
   WireReader parts(value);
   for (WireField field; parts.next(field);) {
@@ -393,6 +392,11 @@ Result<RawProfile> NcuReport::run() {
   if (profile.kernels.empty()) {
     return bad_input(messages_.name(), "there are no kernels in this report",
                      "profile a program that launches some, e.g. ncu --set full -o report ./app");
+  }
+  for (std::size_t k = 0; k < profile.kernels.size(); ++k) {
+    std::vector<std::string> metrics;
+    for (const Column& column : profile.kernels[k].columns) metrics.push_back(column.metric);
+    for (const std::string& metric : metrics) pad(k, metric, profile.kernels[k].rows);
   }
   if (lost_bytes_ > 0) {
     profile.notes.push_back(

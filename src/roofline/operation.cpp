@@ -22,14 +22,16 @@ constexpr std::array kClasses{
                "nccl rccl msccl allreduce all_reduce allgather all_gather reducescatter "
                "reduce_scatter alltoall all_to_all"},
     ClassWords{"attention", "flash fmha attention attn_ mha_ _mha"},
-    ClassWords{"optimizer",
-               "multi_tensor multitensor adam lamb larc applygradient momentum sgd_ fused_sgd"},
+    ClassWords{
+        "optimizer",
+        "multi_tensor multitensor adam lambstage larc applygradient momentum sgd_ fused_sgd"},
     ClassWords{"normalization",
                "batch_norm batchnorm bn_fw bn_bw bnorm layer_norm layernorm rms_norm rmsnorm "
                "group_norm groupnorm instance_norm instancenorm cunn_norm normalization "
                "miopenbatchnorm"},
     ClassWords{"convolution",
-               "conv dgrad wgrad fprop winograd cudnn im2col col2im vol2col igemm implicit_gemm "
+               "conv dgrad wgrad fprop winograd scudnn hcudnn 884cudnn 1688cudnn 16816cudnn im2col "
+               "col2im vol2col igemm implicit_gemm "
                "bwd_data bwd_weight miopensp3asm"},
     ClassWords{"product",
                "gemm gemv cijk_ cutlass xmma matmul nvjet splitk split_k wmma dot_kernel"},
@@ -40,7 +42,7 @@ constexpr std::array kClasses{
     ClassWords{"data movement",
                "nchwtonhwc nhwctonchw transpose swapdimension permute shuffle spacetobatch "
                "batchtospace slic pad concat catarray cat_ gather scatter index copy memcpy fill "
-               "memset cast convert_ tensor_transform resize upsample interpolate bilinear nearest "
+               "memset cast tensor_transform resize upsample interpolate bilinear nearest "
                "where unrolled_elementwise_kernel_copy rowwise_permut strided"},
     ClassWords{"reduction",
                "reduc reduce sum_ _sum mean argmax topk sort norm nll_loss "
@@ -104,8 +106,13 @@ bool says_nothing(std::string_view token) {
 }  // namespace
 
 std::string_view operation_class(std::string_view kernel) {
-  const std::string name = to_lower(kernel);
+  std::string name = to_lower(kernel);
   if (moves_only(name)) return "data movement";
+  // "convert" is not a convolution.
+  constexpr std::string_view kConvert = "convert";
+  for (std::size_t at = name.find(kConvert); at != std::string::npos; at = name.find(kConvert)) {
+    name.replace(at, kConvert.size(), "cast");
+  }
   for (const ClassWords& one : kClasses) {
     if (has_word(name, one.words)) return one.name;
   }

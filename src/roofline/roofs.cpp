@@ -184,10 +184,8 @@ Roofs at_clock(Roofs roofs, Hertz clock, const hardware::Machine& machine) {
 Roofs prefer(Roofs first, const Roofs& second) {
   if (first.machine.empty()) first.machine = second.machine;
   if (!first.launch) first.launch = second.launch;
-  if (first.compute.empty()) {
-    first.clock = second.clock;
-    first.boost = second.boost;
-  }
+  if (first.compute.empty()) first.clock = second.clock;
+  if (!first.boost) first.boost = second.boost;
   for (const MemoryRoof& roof : second.memory) {
     const bool known = std::any_of(first.memory.begin(), first.memory.end(),
                                    [&](const MemoryRoof& mine) { return mine.name == roof.name; });

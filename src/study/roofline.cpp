@@ -391,8 +391,8 @@ void warn_other_gpus(const std::vector<NamedProfile>& runs,
     const profile::DeviceFacts& device = run.profile.device;
     const auto own = device.name.empty() ? Result<hardware::GpuSpec>(bad_input("", "no name"))
                                          : hardware::load_gpu(catalog, device.name);
-    const bool other =
-        own ? own->id != machine->gpu.id : !device.isa.empty() && device.isa != machine->gpu.isa;
+    const bool other = own ? own->id != machine->gpu.id
+                           : !device.isa.empty() && !machine->gpu.isa.starts_with(device.isa);
     if (!other) continue;
     chart.warnings.push_back(
         {"other-gpu",
@@ -408,7 +408,7 @@ Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Char
     ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
     std::string list;
     for (const hardware::GpuSpec& gpu : gpus) {
-      if (gpu.isa == isa) list += (list.empty() ? "" : ", ") + gpu.id;
+      if (gpu.isa.starts_with(isa)) list += (list.empty() ? "" : ", ") + gpu.id;
     }
     if (!list.empty()) warning.message += fmt::format(" (with {}: {})", isa, list);
   }

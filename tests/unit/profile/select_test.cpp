@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "profile/importer.h"
 
 namespace rooftile::profile {
@@ -25,7 +27,8 @@ RawProfile run() {
 std::vector<double> times(const RawProfile& profile) {
   std::vector<double> all;
   for (const KernelSeries& kernel : profile.kernels) {
-    for (const double value : kernel.find("duration")->values) all.push_back(value * 1e6);
+    for (const double value : kernel.find("duration")->values)
+      all.push_back(std::round(value * 1e6));
   }
   return all;
 }

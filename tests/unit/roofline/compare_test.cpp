@@ -98,6 +98,10 @@ TEST(Operation, ClassesOfWhatLibrariesCallTheirKernels) {
       {"void at::native::vectorized_elementwise_kernel<4, at::native::add_kernel>", "element-wise"},
       {"flash_fwd_splitkv_kernel", "attention"},
       {"void multi_tensor_apply_kernel<LAMBStage1Functor<float>>", "optimizer"},
+      {"convert_fp32_to_bf16", "data movement"},
+      {"void cudnn::detail::pooling_fw_4d_kernel<float>", "pooling"},
+      {"void at::native::elementwise_kernel<128, 2, gpu_kernel_impl<add>::{lambda(int)#1}>",
+       "element-wise"},
       {"mystery", "other"}};
   for (const auto& [name, expected] : kExpected) EXPECT_EQ(operation_class(name), expected) << name;
 }
