@@ -24,7 +24,7 @@ namespace {
 class Lowering {
  public:
   Lowering(const Graph& graph, const LaunchOptions& options)
-      : graph_(graph), options_(options), precision_(ops::precision_of(graph.dtype)) {}
+      : graph_(graph), options_(options), precision_(graph::precision_of(graph)) {}
 
   void forward() {
     for (const Block& block : graph_.blocks) {
@@ -77,7 +77,8 @@ class Lowering {
   }
 
   [[nodiscard]] ops::LowerContext context(const Node& node) const {
-    return {.precision = precision_, .input_gradient = node.input_gradient};
+    return {.precision = node.weights ? graph::precision_of(graph_, node) : precision_,
+            .input_gradient = node.input_gradient};
   }
 
   void take(const Block& block, const Node& node, Phase phase) {
