@@ -23,8 +23,11 @@ struct Request {
       {};  ///< tokens per sequence; the model's own length by default
   std::optional<std::int64_t> context = {};  ///< decode: tokens already in the KV cache
   std::string dtype = "fp32";
-  std::string attention = "eager";  ///< eager | flash
-  std::string fusion = "none";      ///< none | compile
+  std::string kv_dtype = "auto";  ///< of the key/value cache; auto: as the file says, else dtype
+  std::string weight_dtype = "auto";  ///< of stored weights; auto: as the file says, else dtype
+  std::string stack = "eager";        ///< auto | eager | compile | serving | megatron | fsdp | FILE
+  std::string attention = "auto";     ///< auto (as the stack does) | eager | flash
+  std::string fusion = "auto";        ///< auto (as the stack does) | none | compile
   std::string optimizer =
       "none";              ///< none | sgd | sgd_momentum | adam | adamw; part of a training step
   bool recompute = false;  ///< activation checkpointing, per block

@@ -16,9 +16,9 @@ namespace rooftile::cli {
 
 namespace {
 
-constexpr std::array kCommands{add_predict,  add_compare,  add_kernel,       add_traffic,
-                               add_scale,    add_roofline, add_characterize, add_fit,
-                               add_evaluate, add_gpus,     add_models};
+constexpr std::array kCommands{add_predict, add_compare,  add_generate, add_kernel,
+                               add_traffic, add_scale,    add_roofline, add_characterize,
+                               add_fit,     add_evaluate, add_gpus,     add_models};
 
 constexpr const char* kDescription =
     "rooftile measures, explains and forecasts deep-learning performance on GPUs.\n"

@@ -14,6 +14,7 @@
 #include "calibration/tile_report.h"
 #include "calibration/validate_traffic.h"
 #include "cli/commands.h"
+#include "cli/evaluate.h"
 #include "core/provenance.h"
 #include "cost/learned/learned.h"
 #include "hardware/load.h"
@@ -333,13 +334,16 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_labels(*command, context);
   add_evaluate_traffic(*command, context);
   add_evaluate_tiles(*command, context);
+  add_evaluate_steps(*command, context);
+  add_evaluate_nodes(*command, context);
   command->footer(
       "\nExamples:\n"
       "  rooftile evaluate kernels measured/linear.csv\n"
       "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
       "  rooftile evaluate traffic random --count 100\n"
       "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n"
-      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n");
+      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n"
+      "  rooftile evaluate steps steps/cases.csv --leave-one-gpu-out --format markdown\n");
 }
 
 }  // namespace rooftile::cli

@@ -12,6 +12,7 @@
 #include "calibration/inspect.h"
 #include "calibration/plausible.h"
 #include "cli/commands.h"
+#include "cli/evaluate.h"
 #include "core/file.h"
 #include "core/provenance.h"
 #include "report/evaluation_view.h"
@@ -110,6 +111,15 @@ Result<calibration::Evaluation> write_neusight(const FitCommand& command,
 }
 
 Status run_fit(FitCommand command, const Context& context) {
+  if (command.form == "stacks") {
+    if (command.out.empty())
+      return usage_error("rooftile fit needs a folder for its result", "add --out DIR");
+    std::error_code failed;
+    std::filesystem::create_directories(command.out, failed);
+    if (failed) return bad_input(command.out, "cannot be created: " + failed.message());
+    return run_fit_stacks({.files = command.files, .command = quoted_command(command)},
+                          command.out, context);
+  }
   ROOFTILE_TRY(const study::Session session, context.session());
   const Catalog& catalog = session.catalog();
   ROOFTILE_TRY(calibration::Dataset dataset, calibration::read_datasets(command.files, catalog));
@@ -154,8 +164,9 @@ void add_fit(CLI::App& app, Context& context) {
   command->add_option("--out", options->out, "folder for weights.json and card.json");
   command
       ->add_option("--form", options->form,
-                   "what to fit: the default forms, or the published NeuSight baseline")
-      ->check(CLI::IsMember({"rooftile", "neusight"}))
+                   "what to fit: the default forms, the published NeuSight baseline, or what "
+                   "software stacks cost (to measured steps and their all-reduces)")
+      ->check(CLI::IsMember({"rooftile", "neusight", "stacks"}))
       ->capture_default_str();
   command->add_option("--campaign", options->campaign, "fit on the rows of one campaign only");
   command->add_flag("--inspect", options->inspect,

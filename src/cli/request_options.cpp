@@ -22,7 +22,18 @@ void add_step_options(CLI::App& command, Request& request) {
   command.add_option("--context", request.context, "decode: tokens already in the KV cache");
   command.add_option("--dtype", request.dtype, "fp32, tf32, fp16, bf16, fp8_e4m3, ...")
       ->capture_default_str();
-  command.add_option("--attention", request.attention, "eager (scores in memory) or flash (fused)")
+  command.add_option("--kv-dtype", request.kv_dtype,
+                     "of the key/value cache (default: as the model's file says, else the dtype)");
+  command.add_option("--weight-dtype", request.weight_dtype,
+                     "of the stored weights (default: as the model's file says, else the dtype)");
+  command
+      .add_option("--stack", request.stack,
+                  "what launches the kernels: eager, compile, serving, megatron, fsdp, auto or a "
+                  "JSON file")
+      ->capture_default_str();
+  command
+      .add_option("--attention", request.attention,
+                  "instead of the stack's: eager (scores in memory) or flash (fused)")
       ->capture_default_str();
   command.add_option(
       "--machine", request.machine,
@@ -44,7 +55,8 @@ Status check_one_layer(const CLI::App& command, const Request& request) {
       StepOption{"--batch", "state the layer's images with --n"},
       StepOption{"--seq", "a convolution has no tokens; remove it"},
       StepOption{"--context", "a convolution has no tokens; remove it"},
-      StepOption{"--attention", "a convolution has no attention; remove it"}};
+      StepOption{"--attention", "a convolution has no attention; remove it"},
+      StepOption{"--stack", "one layer is one kernel; remove it"}};
   for (const StepOption& option : kStepOptions) {
     if (command.get_option(option.name)->count() > 0) {
       return usage_error(fmt::format("{} is of a model's step, not of one layer", option.name),
@@ -58,7 +70,8 @@ void add_request_options(CLI::App& command, Request& request) {
   add_step_options(command, request);
   command.get_option("model")->required();
   command
-      .add_option("--fusion", request.fusion, "none, or compile (fuse chains of vector operators)")
+      .add_option("--fusion", request.fusion,
+                  "instead of the stack's: none, or compile (fuse chains of vector operators)")
       ->capture_default_str();
   command
       .add_option("--optimizer", request.optimizer,

@@ -50,6 +50,21 @@ ordered_json parts_json(std::span<const PartReport> parts) {
   return list;
 }
 
+/// Users' units and, with operators, the rates that their roofs have.
+ordered_json rates_json(const Report& report, bool with_roofs) {
+  ordered_json json = ordered_json::object();
+  const ThroughputReport& t = report.throughput;
+  for (const auto& [key, value] :
+       {std::pair("tokens_per_s", t.tokens_per_s),
+        std::pair("tokens_per_s_per_gpu", t.tokens_per_s_per_gpu),
+        std::pair("images_per_s", t.images_per_s), std::pair("mfu", t.mfu), std::pair("mbu", t.mbu),
+        std::pair("energy_per_token_j", t.energy_per_token_j)}) {
+    if (value) json[key] = *value;
+  }
+  if (with_roofs) json.update(ordered_json(report.rates));
+  return json;
+}
+
 ordered_json report_json(const Report& report, bool with_operators) {
   const LatencyReport& latency = report.latency;
   ordered_json json{{"schema", kReportSchema},
@@ -67,6 +82,7 @@ ordered_json report_json(const Report& report, bool with_operators) {
                       {"optimizer_ms", latency.optimizer_ms},
                       {"communication_ms", latency.communication_ms},
                       {"exposed_communication_ms", latency.exposed_communication_ms}}},
+                    {"rates", rates_json(report, with_operators)},
                     {"parts", parts_json(report.parts)},
                     {"bound", {{"total_ms", report.bound_total_ms}}},
                     {"flops", report.flops},
@@ -77,7 +93,6 @@ ordered_json report_json(const Report& report, bool with_operators) {
     json["operators"] = ordered_json::array();
     for (const OperatorReport& op : report.operators)
       json["operators"].push_back(operator_json(op));
-    json["rates"] = report.rates;
     json["provenance"] = provenance_json(report.provenance);
   }
   json["warnings"] = report.warnings;

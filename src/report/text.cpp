@@ -50,8 +50,10 @@ std::string workload(const Report& report) {
     text += fmt::format(" ({} tokens in the cache)", *request.context);
   }
   text += fmt::format(", {}", request.dtype);
-  if (request.attention != "eager") text += fmt::format(", {} attention", request.attention);
-  if (request.fusion != "none") text += ", compiled";
+  if (request.stack != "eager") text += fmt::format(", {}", request.stack);
+  if (request.attention != "auto") text += fmt::format(", {} attention", request.attention);
+  if (request.fusion != "auto")
+    text += request.fusion == "compile" ? ", compiled" : ", nothing fused";
   if (report.parallel) text += ", " + sharing(*report.parallel);
   return text;
 }
@@ -64,6 +66,20 @@ std::string step_line(const Report& report) {
   return fmt::format("{}  ({}; bound {})", format_ms(latency.total_ms),
                      interval_text(latency.low_ms, latency.high_ms),
                      format_ms(report.bound_total_ms));
+}
+
+/// "15.3k tokens/s, 52 % of the FLOP/s, 31 % of the DRAM bandwidth"
+std::string throughput_line(const Report& report) {
+  const ThroughputReport& t = report.throughput;
+  std::vector<std::string> parts;
+  if (t.tokens_per_s) parts.push_back(fmt::format("{:.4g} tokens/s", *t.tokens_per_s));
+  if (t.images_per_s) parts.push_back(fmt::format("{:.4g} images/s", *t.images_per_s));
+  if (report.parallel && report.parallel->gpus > 1 && t.tokens_per_s_per_gpu)
+    parts.push_back(fmt::format("{:.4g} per GPU", *t.tokens_per_s_per_gpu));
+  if (t.mfu) parts.push_back(fmt::format("MFU {:.1f} %", *t.mfu * 100));
+  if (t.mbu && report.request.phase == "decode")
+    parts.push_back(fmt::format("MBU {:.1f} %", *t.mbu * 100));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// "  forward          146.1 ms   35.2 %  ##############"
@@ -205,6 +221,8 @@ std::string to_text(const Report& report, const TextOptions& options) {
                               report.predictor)) +
           "\n\n";
   text += fmt::format("{:<16} {}\n", "step", bold(step_line(report), color));
+  if (const std::string line = throughput_line(report); !line.empty())
+    text += fmt::format("{:<16} {}\n", "throughput", line);
   text += phases(report);
   const double rate = report.flops / (report.latency.total_ms * 1e-3);
   text += fmt::format("{:<16} {} in the step, {}{}; {} parameters\n", "work",

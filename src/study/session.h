@@ -18,6 +18,8 @@
 #include "core/result.h"
 
 namespace rooftile {
+struct GenerateReport;
+struct GenerateRequest;
 struct KernelRequest;
 struct KernelsReport;
 struct Report;
@@ -27,8 +29,16 @@ struct ScaleReport;
 struct ScaleRequest;
 struct TrafficReport;
 struct TrafficRequest;
+namespace calibration {
+struct NodeEvaluation;
+struct StepEvaluation;
+}  // namespace calibration
 namespace cost {
 class Predictor;
+struct StackCosts;
+}  // namespace cost
+namespace execution {
+struct Stack;
 }
 namespace graph {
 class Model;
@@ -42,6 +52,26 @@ struct Chart;
 }  // namespace rooftile
 
 namespace rooftile::study {
+
+/// Measured steps to be compared with.
+struct StepsRequest {
+  std::string file;
+  std::string predictor = {};
+  bool left_out = false;  ///< each GPU with costs of the stacks that have not seen it
+};
+
+/// Traced nodes to be compared with, of the models `models`/NAME.json.
+struct NodesRequest {
+  std::string file, models;
+  std::string predictor = {};
+};
+
+/// Measured steps and all-reduces to fit the costs of software stacks to.
+struct FitStacksRequest {
+  std::vector<std::string> files;
+  std::string predictor = {};
+  std::string command = {};  ///< for the origins
+};
 
 class Session {
  public:
@@ -60,6 +90,23 @@ class Session {
   /// looked at.
   [[nodiscard]] Result<Report> predict(const Request& request,
                                        const cost::Predictor& predictor) const;
+  /// The same with other costs of the software stacks than the catalogue's.
+  [[nodiscard]] Result<Report> predict(const Request& request, const cost::Predictor& predictor,
+                                       const cost::StackCosts& costs) const;
+  /// Prompts in, tokens out (generate.cpp).
+  [[nodiscard]] Result<GenerateReport> generate(const GenerateRequest& request) const;
+  [[nodiscard]] Result<GenerateReport> generate(const GenerateRequest& request,
+                                                const cost::Predictor& predictor,
+                                                const cost::StackCosts& costs) const;
+  /// Whole steps against measured ones (steps.cpp).
+  [[nodiscard]] Result<calibration::StepEvaluation> evaluate_steps(const StepsRequest& request,
+                                                                   const Progress& progress) const;
+  /// What the software stacks cost, fitted to measured steps and all-reduces (fit_stacks.h).
+  [[nodiscard]] Result<cost::StackCosts> fit_stacks(const FitStacksRequest& request,
+                                                    const Progress& progress) const;
+  /// Kernels of our graphs against traced nodes (nodes.cpp).
+  [[nodiscard]] Result<calibration::NodeEvaluation> evaluate_nodes(const NodesRequest& request,
+                                                                   const Progress& progress) const;
   /// The same step on each of `gpus`; request.gpu is not looked at.
   [[nodiscard]] Result<std::vector<Report>> compare(const Request& request,
                                                     std::span<const std::string> gpus) const;
@@ -82,6 +129,9 @@ class Session {
   [[nodiscard]] Result<std::shared_ptr<const hardware::Machine>> machine(
       const std::string& gpu, const std::optional<std::string>& file) const;
   [[nodiscard]] Result<std::shared_ptr<const graph::Model>> model(std::string_view name) const;
+  /// A software stack by name, alias or path (execution/stack.h), and what all of them cost.
+  [[nodiscard]] Result<std::shared_ptr<const execution::Stack>> stack(std::string_view name) const;
+  [[nodiscard]] Result<std::shared_ptr<const cost::StackCosts>> stack_costs() const;
 
  private:
   struct Shelf;

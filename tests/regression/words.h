@@ -94,6 +94,7 @@ inline Result<Request> request_of(std::string_view text) {
   words.take("--seq", request.sequence);
   words.take("--context", request.context);
   words.take("--dtype", request.dtype);
+  words.take("--stack", request.stack);
   words.take("--attention", request.attention);
   words.take("--fusion", request.fusion);
   words.take("--optimizer", request.optimizer);

@@ -29,7 +29,9 @@ ScalingStudy make_study(const std::vector<ops::AnyOp>& operators) {
     ops::forward(op, {.precision = ops::precision_of(DType::Fp32)}, works);
     for (const ops::KernelWork& work : works) kernels.push_back({.name = work.op, .work = work});
   }
-  return ScalingStudy::make(kernels, v100(), predictor()).value();
+  return ScalingStudy::make(kernels, v100(), predictor(),
+                            {.step = step_costs(predictor().constants().step)})
+      .value();
 }
 
 ops::AnyOp compute_bound() {
@@ -48,7 +50,7 @@ TEST(Scaling, BaseIsTheStep) {
     const auto job = cost::bind(kernel.work, v100()).value();
     operators.push_back({kernel, predictor().estimate(job, v100())});
   }
-  const StepEstimate step = step_time(operators, predictor().constants().step);
+  const StepEstimate step = step_time(operators, step_costs(predictor().constants().step));
   EXPECT_EQ(study.step({}).total, step.total);
   EXPECT_EQ(study.step({}).by_limiter, step.by_limiter);
 }
