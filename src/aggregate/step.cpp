@@ -43,9 +43,13 @@ StepEstimate StepSum::step(double host_spread) const {
     step.parts.host = waiting;
     for (Seconds& phase : step.by_phase) phase *= stretch;
     step.total = total;
-    // The host's spread alone is no interval of a step whose kernels have none.
-    step.low = stated ? step.low + waiting / host_spread : step.total;
-    step.high = stated ? step.high + waiting * host_spread : step.total;
+    // What kernels may be off shows as far as the device is busy; the host's spread alone is no
+    // interval of a step whose kernels have none.
+    const double busy = step.parts.kernels / total;
+    const Seconds below = (step.parts.kernels - step.low) * busy;
+    const Seconds above = (step.high - step.parts.kernels) * busy;
+    step.low = stated ? max(total - below - waiting * (1 - 1 / host_spread), step.bound) : total;
+    step.high = stated ? total + above + waiting * (host_spread - 1) : total;
   }
   return step;
 }

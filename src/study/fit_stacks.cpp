@@ -24,11 +24,13 @@ struct Searched {
   double smallest;  ///< that a zero grows from
 };
 
-/// A number that no row depends on keeps its start.
+/// A number that no row depends on keeps its start. The gap between kernels that
+/// are launched one by one is the machine's, not the stack's.
 constexpr std::array kSearched{
     Searched{&StackForm::launch, 1e-6}, Searched{&StackForm::step, 1e-5},
-    Searched{&StackForm::replay_gap, 1e-7}, Searched{&StackForm::gap, 1e-7},
-    Searched{&StackForm::prefill_share, 0.1}};
+    Searched{&StackForm::replay_gap, 1e-7}, Searched{&StackForm::prefill_share, 0.1}};
+/// Fewer rows than this decide nothing: the stack keeps the numbers that it has.
+constexpr std::size_t kFewestRows = 8;
 
 /// Every k-th row of each source and phase.
 std::vector<StepRow> thinned(const std::vector<StepRow>& rows, const std::string& stack,
@@ -117,7 +119,7 @@ Result<cost::StackCosts> fit_stacks(const std::vector<StepRow>& rows, const Sess
   cost::StackCosts costs = start.costs;
   for (auto& [stack, form] : costs.stacks) {
     Misfit misfit(thinned(rows, stack, options), session, start);
-    if (misfit.rows().empty() || stack == "eager") continue;
+    if (misfit.rows().size() < kFewestRows || stack == "eager") continue;
     form = cost::starting<StackForm>();
     descend(stack, misfit, costs);
     std::set<std::string> gpus;

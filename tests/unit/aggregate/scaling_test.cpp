@@ -172,12 +172,13 @@ TEST(Scaling, IntervalsWidenWithTheFactor) {
 
 // A step that waits for its host: the host is the same on both machines.
 TEST(Scaling, TheHostIsNoErrorOfASpeedup) {
-  const ScalingStudy study =
-      make_study({ops::Elementwise{.function = ops::Function::Add, .shape = {8, 8}}});
+  const ScalingStudy study = make_study(std::vector<ops::AnyOp>(
+      200, ops::Elementwise{.function = ops::Function::Add, .shape = {8, 8}}));
   const VariantEstimate now = variant(study, Factors::one(MachineKey::DramBandwidth, 2));
   EXPECT_GT(now.step.parts.host, Seconds{});
-  EXPECT_EQ(now.speedup_low, 1);
-  EXPECT_EQ(now.speedup_high, 1);
+  // The kernels, half of the time, are uncertain by 0.3 ln 2: of the step a quarter of that is left.
+  EXPECT_NEAR(now.speedup_low, 1, 0.06);
+  EXPECT_NEAR(now.speedup_high, 1, 0.06);
 }
 
 }  // namespace
