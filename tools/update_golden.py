@@ -9,9 +9,10 @@ A case is a folder below tests/golden/ with
     expected_err.txt  its standard error (optional: no file, nothing is compared)
     exit_code         its exit code (optional: 0)
     stdin.txt         its standard input (optional: empty)
+    columns           width of its terminal (optional: 100)
     hashes            keep the SHA-256 of its inputs, which must lie in the folder (optional)
 
-and is run inside that folder, so that input files of the case can lie beside `cmd`. Version, commit
+and is run inside that folder, so that input files of the case can lie next to `cmd`. Version, commit
 and hashes change with every commit or edited data file: they are masked in what is compared.
 
 usage: tools/update_golden.py [--rooftile PROGRAM] [CASE...]          rewrite (review the diff!)
@@ -46,7 +47,9 @@ def run(program, case):
     """Standard output, standard error and exit code of one case, in a fixed environment."""
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith('ROOFTILE_')}
-    environment.update(LC_ALL='C', NO_COLOR='1', TERM='dumb', COLUMNS='100')
+    columns = case / 'columns'
+    environment.update(LC_ALL='C', NO_COLOR='1', TERM='dumb',
+                       COLUMNS=columns.read_text().strip() if columns.exists() else '100')
     arguments = shlex.split((case / 'cmd').read_text().replace('\\\n', ' '))
     stdin = case / 'stdin.txt'
     done = subprocess.run([program, *arguments], cwd=case, env=environment, check=False,

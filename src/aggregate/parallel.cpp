@@ -300,13 +300,13 @@ void mark_hidden(const Schedule& times, StepEstimate& step) {
   }
 }
 
-/// The predictor states intervals: those of the links alone are none of the step.
+/// Whether the predictor states intervals: those of the links alone would not cover the step.
 bool states_intervals(const std::vector<StageEstimate>& stages) {
   return std::any_of(stages.begin(), stages.end(),
                      [](const StageEstimate& stage) { return stage.step.low < stage.step.high; });
 }
 
-/// Only bounds: then the links count with theirs, too.
+/// Only bounds: then the links count with theirs as well.
 bool only_bounds(const std::vector<StageEstimate>& stages) {
   for (const StageEstimate& stage : stages) {
     for (const OperatorEstimate& op : stage.step.operators) {

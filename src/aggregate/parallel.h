@@ -11,7 +11,7 @@
 //                      backward pass of the last micro-batch; what is not done when the backward
 //                      pass ends is exposed
 //
-// A GPU runs one collective at a time, beside kernels. That costs nothing in this model; on real
+// A GPU runs one collective at a time, alongside kernels. That costs nothing in this model; on real
 // GPUs the collective takes SMs and bandwidth from the kernels. All replicas are assumed equally
 // fast. The same arithmetic applied to the bounds of kernels and links gives the bound of the step;
 // to the ends of the intervals, its interval.

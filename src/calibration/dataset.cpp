@@ -85,7 +85,7 @@ Result<std::optional<std::int64_t>> grid_blocks(const Source& source) {
     if (text.empty() || to_lower(text) == "nan") return std::nullopt;
     ROOFTILE_TRY(const auto size, source.size(column));
     if (__builtin_mul_overflow(blocks, size, &blocks))
-      return bad_input(source.where(column), "is no size of a grid");
+      return bad_input(source.where(column), "is not a valid grid size");
   }
   return blocks;
 }
@@ -128,7 +128,7 @@ Status append_call(const Source& source, const Layout& layout, const RowOp& row,
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
   if (dataset.samples.size() >= kMaxSamples)
     return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
-                     "take a sample of the data set");
+                     "use a sample of the data set");
   dataset.samples.push_back(std::move(sample));
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Predictions against measured kernels: every row, and sums per class, GPU and campaign, with the
-// baselines beside. Left-out evaluation predicts each GPU with weights that have seen nothing
+// baselines with it. Left-out evaluation predicts each GPU with weights that have seen nothing
 // measured on it, and takes its intervals from the residuals of the other GPUs.
 #pragma once
 
@@ -53,7 +53,7 @@ struct Evaluation {
   ProvenanceReport provenance;        ///< GPUs and predictors; one that was just fitted has no file
 };
 
-/// Fitted predictors that a table shows beside the one it is about; each may be null.
+/// Fitted predictors that a table shows next to the one it is about; each may be null.
 struct Baselines {
   const cost::Predictor* trivial = nullptr;
   const cost::Predictor* neusight = nullptr;

@@ -130,7 +130,7 @@ class Fitter {
         const std::string vendor(name_of(gpu.vendor));
         fold.parts[vendor][std::string(name)].samples.push_back(s);
         // AMD's library is tuned per chip: a sibling with the same instruction set runs the same
-        // kernels, so each instruction set has a model of its own beside the common one.
+        // kernels, so each instruction set has a model of its own next to the common one.
         if (gpu.vendor == hardware::Vendor::Amd)
           fold.parts[vendor + "/" + gpu.isa][std::string(name)].samples.push_back(s);
       }

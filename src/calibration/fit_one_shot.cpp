@@ -16,8 +16,8 @@ namespace rooftile::calibration {
 
 namespace {
 
-constexpr double kLongestShot = 8e6;   // bytes: above, engines fall back to the library
-constexpr double kElement = 2;     // bytes: the files hold bfloat16
+constexpr double kLongestShot = 8e6;  // bytes: above, engines fall back to the library
+constexpr double kElement = 2;        // bytes: the files hold bfloat16
 
 /// The GPU that the tail of the file's name names: custom_allreduce_h100_sxm.csv.
 Result<hardware::GpuSpec> gpu_of_file(const std::string& file, const Catalog& catalog) {
@@ -25,7 +25,8 @@ Result<hardware::GpuSpec> gpu_of_file(const std::string& file, const Catalog& ca
   for (std::size_t at = stem.find('_'); at != std::string::npos; at = stem.find('_', at + 1)) {
     if (auto gpu = hardware::load_gpu(catalog, stem.substr(at + 1))) return gpu;
   }
-  return bad_input(file, "the file's name does not end with a GPU", "name it custom_allreduce_GPU.csv");
+  return bad_input(file, "the file's name does not end with a GPU",
+                   "name it custom_allreduce_GPU.csv");
 }
 
 double seconds_of(const OneShotRow& row, const cost::OneShotForm& form) {
@@ -39,8 +40,7 @@ double seconds_of(const OneShotRow& row, const cost::OneShotForm& form) {
 
 double misfit(const std::vector<OneShotRow>& rows, const cost::OneShotForm& form) {
   double sum = 0;
-  for (const OneShotRow& row : rows)
-    sum += std::abs(std::log(seconds_of(row, form) / row.seconds));
+  for (const OneShotRow& row : rows) sum += std::abs(std::log(seconds_of(row, form) / row.seconds));
   return sum / static_cast<double>(rows.size());
 }
 
@@ -88,9 +88,8 @@ Result<std::vector<OneShotRow>> read_one_shot(const std::string& file, const Cat
     row.seconds = ms * 1e-3;
     if (row.bytes > kLongestShot) continue;
     ROOFTILE_TRY(const auto system, hardware::system_of(catalog, gpu, row.gpus));
-    ROOFTILE_TRY(row.link, hardware::link_of(system, {.size = row.gpus,
-                                                      .stage = row.gpus,
-                                                      .total = row.gpus}));
+    ROOFTILE_TRY(row.link, hardware::link_of(
+                               system, {.size = row.gpus, .stage = row.gpus, .total = row.gpus}));
     if (row.link.kind == hardware::LinkKind::Fabric) rows.push_back(std::move(row));
   }
   return rows;

@@ -263,7 +263,7 @@ tl::unexpected<Error> at_row(Error error, const std::string& row) {
 
 Status check_cases(const LabelEvaluation& evaluation, const std::string& file) {
   if (!evaluation.cases.empty()) return {};
-  if (evaluation.skipped.empty()) return bad_input(file, "holds no measured steps");
+  if (evaluation.skipped.empty()) return bad_input(file, "has no measured steps");
   std::vector<std::string> options;
   for (const auto& [option, rows] : evaluation.skipped) options.push_back(printable(option));
   return bad_input(

@@ -28,7 +28,7 @@ struct LabelCase {
   std::string name;    ///< "gpt2_large-train-1024-4", the option behind it
   std::string model, mode, option;
   double measured_ms = 0, predicted_ms = 0, low_ms = 0, high_ms = 0, bound_ms = 0;
-  std::optional<double> trivial_ms, neusight_ms;  ///< fitted baselines, beside ours
+  std::optional<double> trivial_ms, neusight_ms;  ///< fitted baselines, next to ours
   /// "neusight", "roofline", ... where the file has it
   std::map<std::string, double> published_ms;
 
@@ -62,7 +62,7 @@ struct LabelEvaluation {
   ProvenanceReport provenance{};
 };
 
-/// The predictor that is evaluated and the fitted baselines beside it, which may be null.
+/// The predictor that is evaluated and the fitted baselines next to it, which may be null.
 struct LabelPredictors {
   const cost::Predictor* main = nullptr;
   const cost::Predictor* trivial = nullptr;

@@ -191,7 +191,8 @@ Status collective_row(const Source& s, const Place& place, Dataset& dataset) {
   ROOFTILE_TRY(const auto gpus, s.size("num_gpus"));
   ROOFTILE_TRY(const auto elements, s.size("message_size"));
   if (gpus < 2 || gpus > kMostGpus)
-    return bad_input(s.where("num_gpus"), fmt::format("{} GPUs do not reduce", gpus));
+    return bad_input(s.where("num_gpus"),
+                     fmt::format("{} is not a number of GPUs that reduce together", gpus));
   if (elements > kMostElements)
     return bad_input(s.where("message_size"), "the message is too long");
   ROOFTILE_TRY(const double measured, s.time("latency"));

@@ -9,6 +9,7 @@
 
 #include "calibration/layouts.h"
 #include "core/error_statistics.h"
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "core/text.h"
 #include "cost/predictor.h"
@@ -102,7 +103,7 @@ std::vector<std::string> cells_of(const std::string& group, const char* level,
           fmt::format("{:+.1f}", 100 * s.bias)};
 }
 
-/// Adds the row's bytes beside those of the predicted kernel.
+/// Adds the row's bytes next to those of the predicted kernel.
 Status compare(const Counted& row, const Source& s, const hardware::Machine& machine,
                const cost::Predictor& predictor, std::map<std::string, LevelErrors>& groups) {
   if (auto status = ops::check(row.op); !status)
@@ -166,7 +167,8 @@ Result<ValidationTable> validate_counters(CsvReader& csv, const CsvHeader& heade
     table.rows.push_back(cells_of(group, "DRAM", errors.dram));
   }
   if (skipped > 0)
-    table.notes.push_back(fmt::format("{} rows are not forward passes and were skipped.", skipped));
+    table.notes.push_back(
+        fmt::format("Skipped, as they are not forward passes: {}.", number_of(skipped, "row")));
   std::vector<Input> inputs{predictor->input()};
   for (const auto& [name, machine] : machines) add_inputs(inputs_of(machine), inputs);
   table.provenance = make_provenance(inputs);

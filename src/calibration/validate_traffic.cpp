@@ -248,7 +248,7 @@ Result<ValidationTable> validate_traffic(const ValidateRequest& request, const C
         csv, header, {.leave_one_gpu_out = request.leave_one_gpu_out, .fit_with = request.fit_with},
         catalog, progress);
   }
-  return bad_input(request.file, "is none of the known layouts",
+  return bad_input(request.file, "does not have a known layout",
                    "columns sim_L1_if_MB (reference), l2_bytes (counters), fwd_ms (DeepBench) or "
                    "c_in (NeuSight) tell them apart");
 }

@@ -126,13 +126,13 @@ void warn_about_levels(Characterization& out) {
         fmt::format("memory was not measured: no working set is {:.0f} times the last cache",
                     kMemoryOverLastCache));
   }
-  // Memory close to the cache before it: the sets may fit into one that the system does not tell.
+  // Memory close to the cache before it: the sets may fit into one that the system hides.
   constexpr double kSuspicious = 0.8;
   if (best.size() >= 2 && best.back().plateau.level == kMemoryName &&
       best.back().plateau.value > best[best.size() - 2].plateau.value * kSuspicious) {
     out.warnings.push_back(
         fmt::format("{} is nearly as fast as {}: its working sets may fit into a cache that the "
-                    "system does not tell; repeat with a larger --max-working-set",
+                    "system does not report; repeat with a larger --max-working-set",
                     kMemoryName, best[best.size() - 2].plateau.level));
   }
   for (const CacheLevel& cache : out.device.caches) {

@@ -9,6 +9,7 @@
 #include "characterize/samples_file.h"
 #include "cli/commands.h"
 #include "core/file.h"
+#include "core/number_of.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "hardware/ceilings.h"
@@ -100,7 +101,7 @@ Status check_ceilings(const CharacterizeArguments& a, const hardware::Ceilings& 
   const bool wanted = !a.output.file.empty() || !a.ert_file.empty() || a.output.format == "json";
   if (any || !wanted) return {};
   return bad_input(a.output.file, "the measurements give neither a bandwidth nor a rate",
-                   "measure also load or update (--pattern); --levels ert looks at update alone");
+                   "also measure load or update (--pattern); --levels ert uses update alone");
 }
 
 Status write_result(const CharacterizeArguments& a, const hardware::Ceilings& ceilings,
@@ -135,9 +136,9 @@ Status import_ert(const CharacterizeArguments& a) {
 }
 
 void announce(const characterize::Device& device, const characterize::Outlook& outlook) {
-  fmt::print(stderr, "{}: {} ({}), {} measurements, about {:.0f} s\n", device.description().backend,
+  fmt::print(stderr, "{}: {} ({}), {}, about {:.0f} s\n", device.description().backend,
              visible(device.description().name), visible(device.description().isa),
-             outlook.measurements, outlook.estimate.base());
+             number_of(outlook.measurements, "measurement"), outlook.estimate.base());
 }
 
 /// Rank 0's part of a run with several ranks: what they reach together, and how they differ.
@@ -203,8 +204,8 @@ Status measure(const Context& context, CharacterizeArguments a,
   ROOFTILE_TRY(characterize::CharacterizeResult result,
                characterize::characterize(*device, options));
   if (is_first && result.resumed > 0) {
-    fmt::print(stderr, "continued an earlier run: {} of {} measurements are its\n", result.resumed,
-               outlook.measurements);
+    fmt::print(stderr, "continued an earlier run, which had made {} of {} measurements\n",
+               result.resumed, outlook.measurements);
   }
   if (session != nullptr) {
     const std::vector<std::string> texts = session->gather(
@@ -235,7 +236,7 @@ Status run_characterize(const Context& context, CharacterizeArguments a) {
   ROOFTILE_CHECK(check_endings(a));
   if (!a.from_ert.empty()) return import_ert(a);
   if (!a.from_samples.empty()) return plot_samples(a);
-  if (a.quick && a.thorough) return usage_error("--quick and --thorough exclude each other");
+  if (a.quick && a.thorough) return usage_error("--quick and --thorough cannot be combined");
   if (a.threads > 0) a.backend.threads = a.threads;
   if (!characterize::mpi::started_by_mpi()) return measure(context, std::move(a), nullptr);
   ROOFTILE_TRY(const std::unique_ptr<characterize::mpi::Session> session,
@@ -253,7 +254,7 @@ void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
       ->check(CLI::IsMember(
           std::vector<std::string>(characterize::kBackends.begin(), characterize::kBackends.end())))
       ->capture_default_str();
-  command.add_option("--device", a.backend.device, "which device of the back end, from 0")
+  command.add_option("--device", a.backend.device, "device of the back end, counted from 0")
       ->check(CLI::Range(0, 1023));
   command.add_flag("--quick", a.quick, "less than a minute: few working sets, wider intervals");
   command.add_flag("--thorough", a.thorough,
@@ -268,8 +269,8 @@ void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
   command.add_option("--max-working-set", a.max_working_set, "largest working set, e.g. \"1 GiB\"");
   command
       .add_option("--levels", a.levels,
-                  "how curves become levels: by the machine's caches, or by the rule of the "
-                  "Empirical Roofline Toolkit (1.1.0 or 2019)")
+                  "how curves become levels: by the machine's caches, or as the Empirical Roofline "
+                  "Toolkit does it (1.1.0 or 2019)")
       ->check(CLI::IsMember({"topology", "ert", "ert-2019"}))
       ->capture_default_str();
 }
@@ -292,17 +293,29 @@ void add_characterize(CLI::App& app, Context& context) {
   command->add_option("--from-samples", a->from_samples,
                       "measure nothing: --plot the file that --samples wrote");
   command->add_option("--machine", a->machine_file,
-                      "with --from-samples: ceilings to draw, of that run");
+                      "with --from-samples: machine file of that run, whose ceilings are drawn");
   command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does");
   command->add_option("--from-ert", a->from_ert,
                       "measure nothing: turn a result of ERT (roofline.json, sum, max, ...) into a "
                       "machine file");
   add_output_options(*command, a->output, {"text", "json", "csv"});
   command->footer(
-      "\n-o FILE writes the machine file (JSON) that --machine of other commands reads.\n"
+      "Measures bandwidth per memory level and access pattern, FLOP/s per number format, latency "
+      "and launch overhead. A value above what the units and the clock allow is measured again, "
+      "and "
+      "left out with a warning if it stays. -o FILE writes the machine file (JSON) that --machine "
+      "of other commands reads.\n"
+      "\n"
       "The CUDA and HIP kernels are compiled and their code is checked, but they have never been "
-      "run\n"
-      "on a GPU.\n");
+      "run on a GPU.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile characterize --quick -o machine.json\n"
+      "  rooftile characterize --thorough -o machine.json\n"
+      "  rooftile characterize --backend opencl --device 0\n"
+      "  rooftile characterize --quick --samples run.csv --plot curves.html -o machine.json\n"
+      "  rooftile characterize --from-samples run.csv --machine machine.json --plot curves.svg\n"
+      "  rooftile characterize --from-ert roofline.json -o machine.json\n");
   command->callback(
       [a, &context] { run_command(context, [&] { return run_characterize(context, *a); }); });
 }

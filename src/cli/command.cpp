@@ -76,7 +76,7 @@ class Bar {
 
 CLI::Option* add_list_option(CLI::App& command, const std::string& names,
                              std::vector<std::string>& list, const std::string& help) {
-  return command.add_option_function<std::vector<std::string>>(
+  CLI::Option* option = command.add_option_function<std::vector<std::string>>(
       names,
       [&list, names](const std::vector<std::string>& arguments) {
         list.clear();
@@ -91,6 +91,7 @@ CLI::Option* add_list_option(CLI::App& command, const std::string& names,
         }
       },
       help);
+  return option->type_name(kListValue)->allow_extra_args(false);
 }
 
 Terminal terminal() {
@@ -98,10 +99,15 @@ Terminal terminal() {
   result.is_terminal = ::isatty(STDOUT_FILENO) != 0;
   result.color = result.is_terminal && std::getenv("NO_COLOR") == nullptr;
   winsize size{};
-  if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
+  const char* set = std::getenv("COLUMNS");
+  const auto columns = set != nullptr ? parse_int(set) : std::nullopt;
+  if (columns && *columns >= 40 && *columns <= 1000) {
+    result.columns = static_cast<int>(*columns);
+  } else if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+             size.ws_col >= 40) {
     result.columns = size.ws_col;
-    result.width = std::min(result.columns, 100);
   }
+  result.width = std::min(result.columns, 100);
   return result;
 }
 

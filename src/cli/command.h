@@ -26,7 +26,7 @@ struct Context {
   }
 };
 
-/// Colour and width of the terminal that stdout is, if it is one.
+/// Colour and width of the terminal that stdout is, if it is one; $COLUMNS overrides the width.
 struct Terminal {
   bool is_terminal = false;
   bool color = false;
@@ -39,8 +39,11 @@ Terminal terminal();
 /// seconds; Ctrl-C asks the job to stop so that it can save what is finished.
 Progress progress_bar(std::string title);
 
+/// How help shows the value of an option that takes a list.
+inline constexpr const char* kListValue = "A,B,...";
+
 /// An option that takes names separated by commas; an empty one among them is a usage error
-/// (CLI11's own delimiter drops it).
+/// (CLI11's own delimiter drops it). A space may follow a comma (usage.h: join_lists).
 CLI::Option* add_list_option(CLI::App& command, const std::string& names,
                              std::vector<std::string>& list, const std::string& help);
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/request_options.h"
 #include "report/views.h"
 
@@ -46,10 +47,15 @@ void add_compare(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("compare", "the same step on several GPUs, one row each");
   add_request_options(*command, options->request);
   add_list_option(*command, "--gpus", options->gpus, "names or JSON files, separated by commas")
+      ->group(kMachineGroup)
       ->required();
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->footer(
-      "\nExample:\n"
+      "The options are those of predict, and each row is what predict says about that GPU.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile compare llama3-8b --gpus l4,a100-sxm-80gb,h100-sxm,mi300x --phase decode "
+      "--context 4k --dtype bf16\n"
       "  rooftile compare gpt2-large --gpus v100-pcie-32gb,a100-pcie-40gb,h100-sxm,mi300x --phase "
       "train\n");
   command->callback([options, &context] {

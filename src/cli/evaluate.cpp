@@ -39,7 +39,7 @@ struct EvaluateKernels {
 
 Status check_two_gpus(const calibration::Dataset& dataset) {
   if (dataset.machines.size() >= 2) return {};
-  return bad_input(dataset.files.front(), "holds a single GPU: nothing is left to fit on",
+  return bad_input(dataset.files.front(), "has only one GPU, so there is nothing left to fit on",
                    "add files with other GPUs");
 }
 
@@ -58,7 +58,7 @@ Result<calibration::Evaluation> evaluation_of(const EvaluateKernels& command,
   }
   if (!command.predictor.empty() && command.predictor != "rooftile")
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
-                       "leave out --predictor; the baselines are beside it in the table");
+                       "leave out --predictor; the table has columns for the baselines");
   ROOFTILE_CHECK(check_two_gpus(dataset));
   calibration::FitOptions options = command.fit;
   options.all_gpus = false;
@@ -106,7 +106,7 @@ Status run_evaluate_tiles(const EvaluateTiles& command, const Context& context) 
   const auto report = calibration::compare_tiles(dataset, fits, {.seed = options.seed});
   if (report.empty())
     return bad_input(command.files.front(),
-                     "no matrix products of two GPUs whose kernel names state a tile",
+                     "has no matrix products on two or more GPUs whose kernel names state a tile",
                      "give files with a column \"kernel\" and more than one GPU of a vendor");
   const ProvenanceReport provenance = make_provenance(fits.inputs);
   std::vector<std::string> warnings = calibration::warnings_of(dataset);
@@ -127,7 +127,7 @@ struct EvaluateLabels {
   Output output;
 };
 
-/// The measured kernels that lie beside a label file, in nvidia/ and amd/, and its traced nodes.
+/// The measured kernels that lie next to a label file, in nvidia/ and amd/, and its traced nodes.
 std::vector<std::string> kernels_beside(const std::string& labels) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -210,7 +210,7 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
   const Catalog& catalog = session.catalog();
   if (command.left_out && !command.predictor.empty() && command.predictor != "rooftile") {
     return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
-                       "leave out --predictor; the baselines are beside it in the table");
+                       "leave out --predictor; the table has columns for the baselines");
   }
   ROOFTILE_TRY(const calibration::PredictorsOf predictors_of,
                command.left_out ? left_out_predictors(command, catalog)
@@ -234,15 +234,16 @@ Status run_evaluate_labels(const EvaluateLabels& command, const Context& context
 }  // namespace
 
 static void add_refit_options(CLI::App& command, calibration::FitOptions& fit) {
-  command.add_option("--seed", fit.seed, "of the refits")->capture_default_str();
-  command.add_option("--threads", fit.threads, "that refit at the same time")
+  command.add_option("--seed", fit.seed, "seed of the refits")->capture_default_str();
+  command.add_option("--threads", fit.threads, "refits that run at the same time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
 }
 
 static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateLabels>();
-  CLI::App* command = evaluate.add_subcommand("labels", "whole steps, per GPU, model and mode");
+  CLI::App* command = evaluate.add_subcommand(
+      "labels", "whole steps against measured ones, per GPU, model and mode");
   command->add_option("file", options->file, "CSV file of measured steps")->required();
   command->add_option("--models", options->models, "folder with the models' config files")
       ->required();
@@ -250,7 +251,7 @@ static void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   command->add_flag("--leave-one-gpu-out", options->left_out,
                     "predict each GPU with weights fitted without it");
   command->add_option("--kernels", options->kernels,
-                      "measured kernels to refit on (default: nvidia/ and amd/ beside the file)");
+                      "measured kernels to refit on (default: nvidia/ and amd/ next to the file)");
   add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
   command->callback([options, &context] {
@@ -278,15 +279,15 @@ static Status run_evaluate_traffic(const EvaluateTraffic& command, const Context
 static void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateTraffic>();
   CLI::App* command = evaluate.add_subcommand(
-      "traffic", "bytes against counters or simulations, and the time model of convolutions");
+      "traffic", "bytes against counters or simulations; times of convolutions");
   calibration::ValidateRequest& request = options->request;
   command
       ->add_option("file", request.file,
                    "lru_reference.csv, counted bytes of convolutions or products, DeepBench or "
                    "NeuSight conv.csv, or random: random layers against the simulator")
       ->required();
-  command->add_option("--count", request.count, "random layers")->capture_default_str();
-  command->add_option("--seed", request.seed, "of the random layers")->capture_default_str();
+  command->add_option("--count", request.count, "number of random layers")->capture_default_str();
+  command->add_option("--seed", request.seed, "seed of the random layers")->capture_default_str();
   CLI::Option* left_out = command->add_flag("--leave-one-gpu-out", request.leave_one_gpu_out,
                                             "measured times: fit the constants without each GPU");
   command
@@ -302,7 +303,7 @@ static void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
 static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateKernels>();
   CLI::App* command = evaluate.add_subcommand(
-      "kernels", "kernels, fused layers and collectives, per class and GPU");
+      "kernels", "kernels, fused layers and collectives against measured ones");
   command->add_option("files", options->files, "CSV files of measured kernels")->required();
   command->add_option("--predictor", options->predictor, "name, or folder that fit wrote");
   command->add_flag("--leave-one-gpu-out", options->left_out,
@@ -317,8 +318,8 @@ static void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
 
 static void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateTiles>();
-  CLI::App* command = evaluate.add_subcommand(
-      "tiles", "tiles of products against the launched ones, each GPU left out");
+  CLI::App* command =
+      evaluate.add_subcommand("tiles", "tiles of matrix products against the launched ones");
   command->add_option("files", options->files, "CSV files of measured products")->required();
   add_refit_options(*command, options->fit);
   add_output_options(*command, options->output, {"text", "json", "markdown"});
@@ -337,13 +338,20 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_steps(*command, context);
   add_evaluate_nodes(*command, context);
   command->footer(
-      "\nExamples:\n"
+      "Every table has the mean, median, geometric mean and 90 % quantile of the errors, their "
+      "bias, the share of rows inside of the interval, and baselines for comparison. "
+      "docs/howto/refit.md lists the layouts it reads.\n"
+      "\n"
+      "Examples:\n"
       "  rooftile evaluate kernels measured/linear.csv\n"
+      "  rooftile evaluate kernels measured/linear.csv --predictor ./my_predictor\n"
       "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
       "  rooftile evaluate traffic random --count 100\n"
       "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n"
-      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out\n"
-      "  rooftile evaluate steps steps/cases.csv --leave-one-gpu-out --format markdown\n");
+      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out --kernels "
+      "measured/linear.csv\n"
+      "  rooftile evaluate steps steps/cases.csv --leave-one-gpu-out --format markdown\n"
+      "  rooftile evaluate nodes labels_per_node.csv --models models\n");
 }
 
 }  // namespace rooftile::cli

@@ -117,8 +117,8 @@ Status run_fit(FitCommand command, const Context& context) {
     std::error_code failed;
     std::filesystem::create_directories(command.out, failed);
     if (failed) return bad_input(command.out, "cannot be created: " + failed.message());
-    return run_fit_stacks({.files = command.files, .command = quoted_command(command)},
-                          command.out, context);
+    return run_fit_stacks({.files = command.files, .command = quoted_command(command)}, command.out,
+                          context);
   }
   ROOFTILE_TRY(const study::Session session, context.session());
   const Catalog& catalog = session.catalog();
@@ -161,7 +161,8 @@ void add_fit(CLI::App& app, Context& context) {
   auto options = std::make_shared<FitCommand>();
   CLI::App* command = app.add_subcommand("fit", "make a predictor from measured kernels");
   command->add_option("dataset", options->files, "CSV files of measured kernels")->required();
-  command->add_option("--out", options->out, "folder for weights.json and card.json");
+  command->add_option("--out", options->out, "folder for weights.json and card.json")
+      ->type_name("FOLDER");
   command
       ->add_option("--form", options->form,
                    "what to fit: the default forms, the published NeuSight baseline, or what "
@@ -171,14 +172,17 @@ void add_fit(CLI::App& app, Context& context) {
   command->add_option("--campaign", options->campaign, "fit on the rows of one campaign only");
   command->add_flag("--inspect", options->inspect,
                     "show rows, GPUs, ranges and suspicious rows; fit nothing");
-  command->add_option("--seed", options->options.seed, "of the choice of rows")
+  command->add_option("--seed", options->options.seed, "seed of the choice of rows")
       ->capture_default_str();
-  command->add_option("--threads", options->options.threads)
+  command->add_option("--threads", options->options.threads, "fits that run at the same time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   command->footer(
-      "\nA fit that was interrupted continues when the same command is run again.\n"
-      "\nExamples:\n"
+      "Writes weights and a card, and prints the error on each GPU when it is left out of "
+      "everything: kernels, convolutions, links and host. docs/howto/refit.md lists the layouts it "
+      "reads. A fit that was interrupted continues when the same command is run again.\n"
+      "\n"
+      "Examples:\n"
       "  rooftile fit --inspect measured/linear.csv\n"
       "  rooftile fit measured/*.csv --out my_predictor\n"
       "  rooftile predict gpt2-large --gpu l4 --predictor ./my_predictor\n");

@@ -25,7 +25,7 @@ struct GpusOptions {
   Output output;
 };
 
-/// Where the report is from; an overlay that replaces a file of the catalogue is a warning, too.
+/// Where the report is from; an overlay that replaces a file of the catalogue is also a warning.
 report::Notes make_notes(const std::vector<Input>& inputs, std::vector<std::string> warnings) {
   report::Notes notes{.provenance = {}, .warnings = std::move(warnings)};
   set_provenance(inputs, notes);
@@ -98,7 +98,7 @@ Status run_gpus(const GpusOptions& options, const Context& context) {
   const Catalog& catalog = session.catalog();
   if (options.lint) return run_lint(options, catalog);
   if (options.gpus.size() > 1)
-    return usage_error("one GPU is shown at a time", "only --lint takes several");
+    return usage_error("gpus shows one GPU at a time", "only --lint takes several");
   if (!options.gpus.empty() || !options.machine.empty()) return run_one(options, catalog);
   return run_list(options.output, catalog);
 }
@@ -110,17 +110,23 @@ void add_gpus(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("gpus", "the GPU catalogue");
   command->add_option("gpu", options->gpus,
                       "id, other name, or JSON file of one GPU (with --lint: of several)");
-  command->add_option(
-      "--machine", options->machine,
-      "measured ceilings to show with it: machine file, ERT result or table of peaks");
+  command
+      ->add_option("--machine", options->machine,
+                   "measured ceilings to show with it: machine file, ERT result or table of peaks")
+      ->type_name("FILE");
   command->add_flag("--lint", options->lint, "check the files instead of showing them");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->footer(
-      "\nExamples:\n"
+      "Without a name it lists the catalogue; with one it shows that GPU with its sources and "
+      "ridge "
+      "points. --lint checks files against the rules of docs/format/gpu.md. Adding a GPU is one "
+      "file: docs/howto/add_a_gpu.md.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile gpus\n"
       "  rooftile gpus h100-sxm\n"
       "  rooftile gpus \"Tesla V100-PCIE-32GB\" --format json\n"
-      "  rooftile gpus --lint my_gpu.json other_gpu.json\n"
-      "\nAdding a GPU is one file: docs/howto/add_a_gpu.md.\n");
+      "  rooftile gpus --lint my_gpu.json other_gpu.json\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_gpus(*options, context); });
   });

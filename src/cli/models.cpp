@@ -28,8 +28,12 @@ void add_models(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("models", "the built-in models");
   add_output_options(*command, *output, {"text", "json", "csv"});
   command->footer(
-      "\nA model is also any Hugging Face config.json or native graph JSON "
-      "(docs/format/graph.md):\n"
+      "Commands that take a model also take a Hugging Face config.json and a native graph "
+      "(docs/format/graph.md).\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile models\n"
+      "  rooftile models --format json\n"
       "  rooftile predict ./config.json --gpu h100-sxm\n");
   command->callback([output, &context] {
     run_command(context, *output, [&] { return run_models(*output, context); });

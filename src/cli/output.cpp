@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/help.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -77,9 +78,14 @@ void add_output_options(CLI::App& command, Output& output,
   command.add_option("--format", output.format, "how to write the result")
       ->check(CLI::IsMember(formats))
       ->each([&output](const std::string&) { output.chosen = true; })
+      ->group(kOutputGroup)
       ->capture_default_str();
-  command.add_option("-o,--output", output.file,
-                     "write to this file instead of stdout: " + endings_text(formats));
+  command
+      .add_option("-o,--output", output.file,
+                  "write to this file instead of standard output; its ending chooses the format: " +
+                      endings_text(formats))
+      ->type_name("FILE")
+      ->group(kOutputGroup);
 }
 
 Result<std::string> format_by_ending(std::string_view writer, const std::string& file,

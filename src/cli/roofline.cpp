@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/sizes.h"
 #include "report/page.h"
 #include "report/roofline_view.h"
 #include "rooftile/roofline.h"
@@ -13,6 +15,8 @@
 namespace rooftile::cli {
 
 namespace {
+
+constexpr const char* kPredictGroup = "Predictions next to measurements";
 
 struct RooflineOptions {
   RooflineRequest request;
@@ -68,46 +72,73 @@ void add_roofline(CLI::App& app, Context& context) {
       ->add_option("exports", request.exports,
                    "files, folders (one run each) or label=file; '-' is standard input")
       ->required();
-  command->add_option("--gpu", request.gpu, "roofs of this GPU: catalogue name or JSON file");
-  command->add_option("--machine", options->machine,
-                      "measured roofs: machine file, ERT result or table of peaks");
-  command->add_option("--subtract", request.subtract,
-                      "exports of a run whose launches are taken off (backward = both - forward)");
-  command->add_option("--group-by", options->group_by, "one row per kernel or per phase (run)")
+  command->add_option("--gpu", request.gpu, "roofs of this GPU: catalogue name or JSON file")
+      ->group(kMachineGroup);
+  command
+      ->add_option("--machine", options->machine,
+                   "measured roofs: machine file, ERT result or table of peaks")
+      ->type_name("FILE")
+      ->group(kMachineGroup);
+  command
+      ->add_option("--subtract", request.subtract,
+                   "exports of a run whose launches are subtracted (backward = both - forward)")
+      ->type_name("FILE");
+  command->add_option("--group-by", options->group_by, "one point per kernel, or per phase (run)")
       ->check(CLI::IsMember({"kernel", "phase"}))
       ->capture_default_str();
   command->add_flag("--compare", request.compare, "two runs side by side, differences ranked");
-  command->add_flag(
-      "--predict", request.predict,
-      "expected time and traffic beside the measured ones, where the shape of a "
-      "kernel is known: from a trace with shapes, tile and grid of a GEMM, or --model");
-  command->add_option("--model", request.step.model, "with --predict: the model that was profiled");
-  command->add_option("--phase", request.step.phase, "of --model: infer, train, prefill, decode")
-      ->capture_default_str();
-  command->add_option("--batch", request.step.batch, "of --model")->capture_default_str();
-  command->add_option("--seq", request.step.sequence, "of --model: tokens per sequence");
-  command->add_option("--dtype", request.step.dtype, "of --model")->capture_default_str();
-  command->add_flag("--time-based", options->time_based,
-                    "times that FLOPs, bytes and launches need, beside the measured one");
   command
-      ->add_option("--compat", options->compat,
-                   "nersc: total cycles over the mean clock and GFLOP/s of 2^30, as the published "
-                   "tables")
+      ->add_flag("--predict", request.predict,
+                 "show expected time and traffic next to the measured ones, where the shape of a "
+                 "kernel is known: from a trace with shapes, tile and grid of a GEMM, or --model")
+      ->group(kPredictGroup);
+  command->add_option("--model", request.step.model, "the model that was profiled")
+      ->group(kPredictGroup);
+  add_phase_option(*command, request.step.phase,
+                   "phase that was profiled: infer, train, prefill or decode")
+      ->group(kPredictGroup);
+  command->add_option("--batch", request.step.batch, "sequences or images that were profiled")
+      ->group(kPredictGroup)
+      ->capture_default_str();
+  add_tokens_option(*command, "--seq", request.step.sequence, "tokens per sequence, 1k = 1024")
+      ->group(kPredictGroup);
+  command->add_option("--dtype", request.step.dtype, "number format that was profiled")
+      ->group(kPredictGroup)
+      ->capture_default_str();
+  command->add_flag("--time-based", options->time_based,
+                    "compare the measured time with what FLOPs, bytes and launches need");
+  command
+      ->add_option(
+          "--compat", options->compat,
+          "nersc: total cycles over the mean clock and GFLOP/s of 2^30, as in the published "
+          "tables")
       ->check(CLI::IsMember({"none", "nersc"}))
       ->capture_default_str();
   command->add_option("--top", options->top, "kernels in the text report")
+      ->group(kOutputGroup)
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_output_options(*command, options->output, {"text", "json", "csv", "svg", "html"});
   command->footer(
-      "\nReads Nsight Compute (CSV, text, logs), nvprof, rocprof, rocprofv3, rocprof-compute,\n"
-      "Kineto traces (also .gz), LIKWID and ERT; the format is recognised.\n"
-      "\nExamples:\n"
+      "Reads Nsight Compute (CSV, text, logs), nvprof, rocprof, rocprofv3, rocprof-compute, Kineto "
+      "traces (also .gz), LIKWID and ERT; files are recognised by their content.\n"
+      "\n"
+      "chart.html is one file that works without a network: hover over a kernel for its full name, "
+      "choose levels and precisions, search, zoom, and save what is shown. chart.svg is for "
+      "papers. docs/guide/charts.md explains the marks.\n"
+      "\n"
+      "--predict needs the shapes of kernels: a PyTorch trace recorded with record_shapes=True, a "
+      "GEMM that names its tile and whose grid and FLOPs were exported, or --model with --phase, "
+      "--batch, --seq and --dtype as profiled. Kernels whose shapes stay unknown are counted in a "
+      "warning, by reason.\n"
+      "\n"
+      "Examples:\n"
       "  rooftile roofline profile.csv\n"
       "  rooftile roofline out.* --gpu v100-sxm2-16gb --format json\n"
       "  rooftile roofline forward=fw.csv backward=bw.csv --group-by phase\n"
       "  rooftile roofline profile.csv -o chart.html\n"
-      "  rooftile roofline O0=o0.csv O1=o1.csv --compare\n");
+      "  rooftile roofline O0=o0.csv O1=o1.csv --compare\n"
+      "  rooftile roofline profile.csv --predict --model gpt2 --seq 128\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_roofline(*options, context); });
   });

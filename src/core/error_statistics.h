@@ -12,7 +12,7 @@
 
 namespace rooftile {
 
-/// One prediction beside its measurement; all four in the same unit, `measured` positive.
+/// One prediction and its measurement; all four in the same unit, `measured` positive.
 struct Compared {
   double measured = 1, predicted = 1;
   double low = 1, high = 1;  ///< the stated interval; equal where none is stated

@@ -77,7 +77,7 @@ class Predictor {
   /// The record of its weights; empty for one that was made in memory (a refit).
   [[nodiscard]] const Input& input() const { return input_; }
   void set_input(Input input) { input_ = std::move(input); }
-  /// What steps, links and convolutions take beside it: its own, or those of the default.
+  /// What steps, links and convolutions also need: its own, or those of the default.
   [[nodiscard]] const Constants& constants() const { return constants_; }
   void set_constants(Constants constants) { constants_ = std::move(constants); }
 

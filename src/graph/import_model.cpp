@@ -94,7 +94,7 @@ Result<Graph> import_document(const JsonView& root, std::string model,
   for (const Importer& importer : kImporters) {
     formats.push_back(fmt::format("{} (has {})", importer.format, importer.expects));
   }
-  return root.error("this is no model description that is known",
+  return root.error("this is not a known model format",
                     fmt::format("known formats: {}", fmt::join(formats, ", ")));
 }
 

@@ -65,7 +65,7 @@ Status read_memory(const JsonView& root, ArchitectureMemory& memory) {
   ROOFTILE_TRY(memory.sector, read_width(object, "sector"));
   ROOFTILE_TRY(memory.line, read_width(object, "line"));
   if (memory.sector > memory.line)
-    return object.error(fmt::format("a sector of {:g} B is more than a line of {:g} B",
+    return object.error(fmt::format("a sector of {:g} B is larger than a line of {:g} B",
                                     memory.sector.base(), memory.line.base()));
   ROOFTILE_CHECK(read(object, "l1", memory.l1));
   const auto l2 = object.find("l2");
@@ -76,7 +76,7 @@ Status read_memory(const JsonView& root, ArchitectureMemory& memory) {
   ROOFTILE_TRY(range.least, positive<Bytes>(least));
   ROOFTILE_TRY(const JsonView most, l2->at("most"));
   ROOFTILE_TRY(range.most, positive<Bytes>(most));
-  if (range.least > range.most) return l2->error("the least is more than the most");
+  if (range.least > range.most) return l2->error("the minimum is greater than the maximum");
   memory.l2 = range;
   return {};
 }
@@ -137,7 +137,7 @@ Status read_counters(const JsonView& root, std::optional<CounterFacts>& out) {
     ROOFTILE_TRY(const JsonView request, object->at("request"));
     if (*facts.request != 64_B && *facts.request != 128_B)
       return request.error(
-          fmt::format("requests of {:g} B are not known here", facts.request->base()),
+          fmt::format("requests of {:g} B are not supported", facts.request->base()),
           "the counters count requests of \"64 B\" or \"128 B\"");
   }
   out = facts;
@@ -245,9 +245,10 @@ Result<Architecture> load_architecture(const Catalog& catalog, std::string_view 
   ROOFTILE_TRY(const Catalog::File file, catalog.read(file_of(isa)));
   ROOFTILE_TRY(Architecture arch, parse_architecture(file.content, file.name));
   if (arch.isa != isa)
-    return bad_input(file.name + ":/isa",
-                     fmt::format("\"{}\" in a file that is called {}", printable(arch.isa), isa),
-                     "the file is called after the instruction set");
+    return bad_input(
+        file.name + ":/isa",
+        fmt::format("\"{}\" does not match the file name {}", printable(arch.isa), isa),
+        "the file is named after the instruction set");
   arch.input = make_input("architecture", arch.isa, file);
   return arch;
 }

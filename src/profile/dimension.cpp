@@ -125,7 +125,7 @@ Status check_average(const SummedTime& time, const TextSource& source) {
   const double sum = time.calls * time.average;
   if (!(sum > 0.0) || time.total < 0.0 || std::abs(time.total / sum - 1.0) <= kRounded) return {};
   return bad_input(source.where(),
-                   fmt::format("a total of {}, but {:g} calls of {} on average are {}",
+                   fmt::format("the total is {}, but {:g} calls of {} on average make {}",
                                format_time(Seconds::from_base(time.total)), time.calls,
                                format_time(Seconds::from_base(time.average)),
                                format_time(Seconds::from_base(sum))),

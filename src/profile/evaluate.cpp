@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/formula.h"
 #include "profile/kernel_time.h"
@@ -327,21 +328,22 @@ void missing_warnings(const RawProfile& profile, const Counting& counting, const
 void other_warnings(const RawProfile& profile, const Findings& findings, Run& run) {
   if (findings.partial > 0) {
     warn(run, "not-available",
-         fmt::format("the tool printed n/a for some launches (in {} quantities of kernels); they "
-                     "are left out of the sums, which are lower bounds",
-                     findings.partial));
+         fmt::format("the tool printed n/a for some launches (of {}); they are left out of "
+                     "the sums, which are lower bounds",
+                     number_of(findings.partial, "counter")));
   }
   if (findings.dropped > 0) {
     warn(run, "not-available-launches",
-         fmt::format("the tool printed n/a for counters of {} launches (of {} kernels); those "
-                     "launches are left out, so that ratios are over the same launches",
-                     findings.dropped, findings.dropped_from));
+         fmt::format("the tool printed n/a for counters of {} (of {}), left out so that "
+                     "ratios are over the same launches",
+                     number_of(findings.dropped, "launch"),
+                     number_of(findings.dropped_from, "kernel")));
   }
   if (findings.uneven > 0) {
     warn(run, "uneven-launches",
-         fmt::format("{} kernels were not launched equally often in all exports of this run; "
-                     "their counters cover different launches",
-                     findings.uneven));
+         fmt::format("{} not launched equally often in all exports of this run: the counters "
+                     "cover different launches",
+                     number_of(findings.uneven, "kernel")));
   }
   if (findings.assumed_volta > 0) {
     warn(run, "assumed-volta",
@@ -350,9 +352,9 @@ void other_warnings(const RawProfile& profile, const Findings& findings, Run& ru
   }
   if (findings.tensor_uncounted > 0) {
     warn(run, "tensor-flops-missing",
-         fmt::format("{} kernels use tensor cores, but their FLOPs cannot be derived from this "
-                     "export; collect sm__ops_path_tensor_* ({})",
-                     findings.tensor_uncounted,
+         fmt::format("{} on tensor cores whose FLOPs cannot be derived from this export; "
+                     "collect sm__ops_path_tensor_* ({})",
+                     number_of(findings.tensor_uncounted, "kernel"),
                      findings.shape_unknown > 0
                          ? "one instruction is worth 512 to 8192 FLOP depending on its shape"
                          : "no tensor counter is in the export"));
@@ -401,8 +403,8 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
   }
   if (kernels.size() < profile.kernels.size()) {
     warn(run, "inner-join",
-         fmt::format("{} kernels are not in all exports of this run and were left out",
-                     profile.kernels.size() - kernels.size()));
+         fmt::format("{} left out: not in all exports of this run",
+                     number_of(profile.kernels.size() - kernels.size(), "kernel")));
   }
   for (const auto& [key, count] : findings.formulas) {
     run.formulas.push_back({.quantity = key.first, .text = key.second, .kernels = count});
@@ -412,9 +414,9 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
                   [](const KernelSeries& kernel) { return !kernel.columns.empty(); });
   if (!run.kernels.empty() && !useful && profile.counters == 0) {
     return unsupported(file,
-                       fmt::format("the export has {} metrics, but none that counts time, FLOPs or "
-                                   "bytes (percentages cannot be placed under a roof)",
-                                   profile.ignored_metrics),
+                       fmt::format("the export has {}, but none that counts time, FLOPs or bytes "
+                                   "(percentages cannot be placed under a roof)",
+                                   number_of(profile.ignored_metrics, "metric")),
                        "collect them with: " + collect_command(counting, needed_metrics(counting)));
   }
   run.export_roofs = export_roofs(profile);

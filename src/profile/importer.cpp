@@ -32,7 +32,7 @@ constexpr std::array kImporters{
 
 constexpr std::string_view kNotKernels =
     "these are statistics of API calls, copies or annotations, not of kernels";
-constexpr std::string_view kUnknownFormat = "this is not a profiler export that is known here";
+constexpr std::string_view kUnknownFormat = "this is not a known profiler export";
 
 tl::unexpected<Error> unknown_format(const std::string& name) {
   std::string list;

@@ -30,7 +30,7 @@ std::span<const Importer> importers();
 bool is_unknown_format(const Error& error);
 
 /// True for statistics of API calls, copies or annotations: tables that look like those of kernels
-/// and that profilers write beside them.
+/// and that profilers write next to them.
 bool is_not_kernels(const Error& error);
 tl::unexpected<Error> not_kernels(std::string where, std::string hint);
 

@@ -185,7 +185,7 @@ void TraceHandler::number(double value) {
     if (name == "External id" && value >= 0.0 && value < 9e15) {
       event_.external_id = static_cast<std::int64_t>(value);
     }
-    // Most arguments ("stream", "External id") are no counters, and say so by their name.
+    // Most arguments ("stream", "External id") are not counters, and say so by their name.
     if (name.find("__") != std::string::npos && is_used_metric(name))
       event_.counters.emplace_back(stack_.back().key, value);
   } else if (in_args(1) && stack_.back().array) {
@@ -279,7 +279,7 @@ Result<RawProfile> import_kineto(TextSource& source) {
   }
   if (handler.copies > 0) {
     builder.profile().notes.push_back(
-        fmt::format("{} memory copies and fills ({:.3f} ms) are not kernels and are left out",
+        fmt::format("left out, as they are not kernels: {} memory copies and fills ({:.3f} ms)",
                     handler.copies, handler.copy_us * 1e-3));
   }
   return builder.finish(false);

@@ -351,7 +351,7 @@ Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
     if (dropped > all) {
       rest.notes.push_back(
           fmt::format("{} was launched {} times in the run to subtract, but only "
-                      "{} times in the whole: none is left of it",
+                      "{} times in the whole, so none are left",
                       kernel.name, dropped, all));
     }
     for (Column& column : kernel.columns) {

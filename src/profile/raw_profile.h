@@ -122,7 +122,7 @@ class ProfileBuilder {
 bool is_used_metric(std::string_view metric);
 
 /// Joins the counters of two exports of the same run by kernel name and occurrence. A counter that
-/// both have: two passes over the same launches (as many of them, and other counters beside) count
+/// both have: two passes over the same launches (as many of them, and other counters as well) count
 /// once; otherwise `b` holds further launches, which are appended.
 RawProfile merge(RawProfile a, const RawProfile& b);
 

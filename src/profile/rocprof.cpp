@@ -10,6 +10,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/delimited.h"
 #include "profile/dimension.h"
@@ -267,11 +268,11 @@ Result<RawProfile> RocprofImport::run() {
     if (!found_) continue;
     const bool closed = fields_.split(line, delimiter_);
     if (!closed || fields_.size() < width_) {
-      return bad_input(
-          source_.where(),
-          closed ? fmt::format("the row has {} fields, the header has {}", fields_.size(), width_)
-                 : std::string("a quoted field is never closed"),
-          "the export was cut; run it again");
+      return bad_input(source_.where(),
+                       closed ? fmt::format("the row has {}, the header has {}",
+                                            number_of(fields_.size(), "field"), width_)
+                              : std::string("a quoted field is never closed"),
+                       "the export was cut; run it again");
     }
     ROOFTILE_CHECK(row());
   }

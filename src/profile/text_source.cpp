@@ -20,7 +20,7 @@ enum class Encoding : std::uint8_t { Utf8, Utf16Le, Utf16Be };
 namespace {
 
 constexpr std::size_t kChunk = 1 << 20;
-constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are no text
+constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are not text
 /// A file of a few megabytes can unpack to terabytes.
 constexpr std::int64_t kMostUnpacked = std::int64_t{16} << 30;
 

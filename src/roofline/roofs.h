@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The roofs of a chart and where each is from. In order of preference, roof by roof:
-//   measured    ceilings of --machine, ERT or rocm-amdgpu-bench results given beside the exports
+//   measured    ceilings of --machine, ERT or rocm-amdgpu-bench results given with the exports
 //   export      peak_sustained times the measured clock, from the profiler's own counters
 //   datasheet   the catalogue's GPU (published measurements where it has them)
 // Nothing is filled in from another machine: a level without a roof has none in the chart.

@@ -26,9 +26,9 @@ struct Searched {
 
 /// A number that no row depends on keeps its start. The gap between kernels that
 /// are launched one by one is the machine's, not the stack's.
-constexpr std::array kSearched{
-    Searched{&StackForm::launch, 1e-6}, Searched{&StackForm::step, 1e-5},
-    Searched{&StackForm::replay_gap, 1e-7}, Searched{&StackForm::prefill_share, 0.1}};
+constexpr std::array kSearched{Searched{&StackForm::launch, 1e-6}, Searched{&StackForm::step, 1e-5},
+                               Searched{&StackForm::replay_gap, 1e-7},
+                               Searched{&StackForm::prefill_share, 0.1}};
 /// Fewer rows than this decide nothing: the stack keeps the numbers that it has.
 constexpr std::size_t kFewestRows = 8;
 

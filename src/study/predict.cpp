@@ -124,8 +124,8 @@ Result<Report> Session::predict(const Request& request, const cost::Predictor& p
   ROOFTILE_TRY(auto estimates, estimate_stages(stages, options, *machine, predictor, costs));
   const auto step = aggregate::parallel_step(std::move(estimates), parallelism, network.links);
 
-  Report report =
-      report::make(resolved(request, options, model, predictor, catalog()), model, *machine, step, memory);
+  Report report = report::make(resolved(request, options, model, predictor, catalog()), model,
+                               *machine, step, memory);
   report.throughput = report::make_throughput(report, model, *machine, parallelism.gpus());
   add_network(network, request, machine->gpu, parallelism, step, report);
   std::vector<Input> inputs = inputs_of(*machine);

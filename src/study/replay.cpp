@@ -177,7 +177,7 @@ Result<RecordedReport> parse_report(std::string_view text, const std::string& fi
   }
   ROOFTILE_TRY(const std::int64_t version, schema->integer(0, 1 << 20));
   if (version != 1) {
-    return schema->unsupported(fmt::format("schema {} is not known here", version),
+    return schema->unsupported(fmt::format("schema {} is not supported", version),
                                "this version reads schema 1 (docs/format/report.md)");
   }
   ROOFTILE_TRY(Request asked, report::read_request(*request));

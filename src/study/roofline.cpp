@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/load.h"
@@ -150,7 +151,7 @@ std::string folder_label(const std::string& path, const std::vector<std::string>
 }
 
 /// Reads all exports; machine descriptions (no kernels) are collected in `machine`. Profilers write
-/// logs and lists beside their tables: what is no export is left out of a folder, with a note.
+/// logs and lists next to their tables: what is not an export is left out of a folder, with a note.
 Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& exports,
                                             RawProfile& machine) {
   std::vector<NamedProfile> runs;
@@ -187,7 +188,7 @@ Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& expo
   return runs;
 }
 
-/// A description beside the exports knows the chip better than what counter names suggest.
+/// A description next to the exports knows the chip better than what counter names suggest.
 void adopt_device(NamedProfile& run, const RawProfile& machine) {
   profile::DeviceFacts& device = run.profile.device;
   if (device.name.empty()) device.name = machine.device.name;
@@ -316,8 +317,8 @@ Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& 
   if (request.subtract.empty()) return {};
   if (runs.size() != 1) {
     return usage_error(fmt::format("--subtract needs one run to subtract from, but the exports are "
-                                   "{} runs",
-                                   runs.size()),
+                                   "{}",
+                                   number_of(runs.size(), "run")),
                        "give the files of one run, or join them with the same label: all=a.csv "
                        "all=b.csv");
   }
@@ -374,7 +375,8 @@ Result<roofline::Chart> Session::roofline(const RooflineRequest& request) const 
   ROOFTILE_TRY(auto profiles, load_runs(request.exports, described));
   ROOFTILE_CHECK(subtract_runs(request, profiles));
   if (request.compare && profiles.size() != 2) {
-    return usage_error(fmt::format("--compare needs two runs, the exports are {}", profiles.size()),
+    return usage_error(fmt::format("--compare needs two runs, the exports are {}",
+                                   number_of(profiles.size(), "run")),
                        "label them: first=a.csv second=b.csv");
   }
   std::string device = described.device.name;

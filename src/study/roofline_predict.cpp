@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "cost/predictor.h"
 #include "ops/any_op.h"
@@ -272,8 +273,8 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
   if (unknown > 0) {
     chart.warnings.push_back(
         {"predict-no-shapes",
-         fmt::format("{} of {} kernels ({:.1f} % of the time) have no prediction: {}{}", unknown,
-                     chart.points.size(), share * 100, reasons(lacks),
+         fmt::format("no prediction for {} of {} ({:.1f} % of the time): {}{}", unknown,
+                     number_of(chart.points.size(), "kernel"), share * 100, reasons(lacks),
                      modelled ? "" : "; --model names the model that was profiled")});
   }
   return std::vector<Input>{predictor->input(), step.model};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Predictions beside measured kernels, for those whose shapes are known, launch by launch:
+// Predictions next to measured kernels, for those whose shapes are known, launch by launch:
 //   by model   the operator of --model that a launch is (study/model_match.h)
 //   by trace   the product that the framework asked for (Kineto with record_shapes=True)
 //   by name    a GEMM that names its tile ("..gemm_fp16_128x64_..") and whose grid and FLOPs were

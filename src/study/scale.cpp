@@ -80,7 +80,7 @@ Result<double> parse_target(std::string_view text) {
   if (number.ends_with('x')) number.remove_suffix(1);
   const auto target = parse_double(number);
   if (!target || *target <= 1 || *target > 64) {
-    return usage_error(fmt::format("\"{}\" is no target", printable(text)),
+    return usage_error(fmt::format("\"{}\" is not a valid target", printable(text)),
                        "write --optimize \"target=2x\": a speed-up above 1 and up to 64");
   }
   return *target;
@@ -96,7 +96,7 @@ struct ScaleChoices {
 Result<ScaleChoices> parse(const ScaleRequest& request) {
   constexpr double kLeast = 0.001, kMost = 1024;
   if (!request.set.empty() && request.optimize) {
-    return usage_error("--set and --optimize exclude each other",
+    return usage_error("--set and --optimize cannot be combined",
                        "--set asks about one variant, --optimize searches all from the GPU as it "
                        "is; run the command twice");
   }

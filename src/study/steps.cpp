@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measured whole steps against predictions, and the fit of what the stacks cost to them.
-#include "calibration/fit_one_shot.h"
 #include "calibration/steps.h"
+#include "calibration/fit_one_shot.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 #include "core/provenance.h"
 #include "core/text.h"
 #include "cost/predictor.h"
-#include "execution/stack.h"
 #include "cost/stack_costs.h"
+#include "execution/stack.h"
 #include "hardware/machine.h"
 #include "rooftile/generate.h"
 #include "rooftile/report.h"
@@ -200,7 +200,8 @@ Result<cost::StackCosts> Session::fit_stacks(const FitStacksRequest& request,
   }
   if (progress && !progress({.fraction = 0, .note = "stacks"}))
     return bad_input({}, "the fit was stopped", {});
-  return study::fit_stacks(rows, *this, {*predictor, start}, {.left_out = {}, .command = request.command});
+  return study::fit_stacks(rows, *this, {*predictor, start},
+                           {.left_out = {}, .command = request.command});
 }
 
 }  // namespace rooftile::study

@@ -98,7 +98,7 @@ Status check_tile(const TrafficChoices& choices, const hardware::GpuSpec& gpu) {
   return usage_error(
       fmt::format("a CTA of {}x{} needs {} registers, an SM of {} has {}", choices.tile->m,
                   choices.tile->n, needed, gpu.name, *gpu.sm.registers),
-      "take a smaller tile: 64 outputs and 128 registers per thread");
+      "choose a smaller tile: 64 outputs and 128 registers per thread");
 }
 
 /// What all layers of a report share.
@@ -225,7 +225,7 @@ Status show_paper(const ops::KernelWork& work, const ops::ConvShape& conv,
                        "use --traffic-model exact or closed");
   }
   if (conv.dilation_h != 1 || conv.dilation_w != 1) {
-    return unsupported(kernel_place(layer), "the paper's forms know no dilation",
+    return unsupported(kernel_place(layer), "the paper's forms do not cover dilation",
                        "use --traffic-model exact or closed");
   }
   const traffic::PaperTraffic t = traffic::paper_traffic(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where DeLTA, or an option, does not hold: notes beside the numbers of `rooftile traffic`, each
+// Where DeLTA, or an option, does not hold: notes with the numbers of `rooftile traffic`, each
 // with a name that docs/theory/traffic.md explains. They say which assumption a kernel or a GPU
 // breaks; how wrong the numbers are then is not known, as no public counters exist.
 #pragma once

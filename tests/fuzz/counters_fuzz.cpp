@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted bytes of products and convolutions, beside those of the predicted kernels.
+// Counted bytes of products and convolutions, next to those of the predicted kernels.
 #include <cstdint>
 #include <cstdlib>
 

@@ -2,7 +2,7 @@
 //
 // The bytes of a row are those of its time: over models and GPUs of every architecture no row of a
 // prediction moves more than 102 % of what any level delivers, and a matrix product that says
-// "dram" moves at least 60 % of the attained DRAM rate beside its launches.
+// "dram" moves at least 60 % of the attained DRAM rate apart from its launches.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 //
 // The cases of the tables are arguments of the command line ("gemm --m 64 --n 64 --k 64 --gpu t4"),
 // so that a row can be pasted behind `rooftile predict` or `rooftile kernel`. Here they become
-// requests. A word that nothing reads is an error, as is a number that is none.
+// requests. A word that nothing reads is an error, as is a number that cannot be read.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors of the convolution model on measured times, held at what docs/theory/traffic.md states.
+// Errors of the convolution model on measured times, held at what docs/accuracy_traffic.md states.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -29,10 +29,9 @@ TEST(StepLimits, AreKept) {
   ASSERT_TRUE(evaluation) << to_string(evaluation.error());
   std::map<std::string, double> errors;
   for (const auto& summary : evaluation->summary) errors[summary.group] = summary.mean_error;
-  for (const Limit& limit : {Limit{"source/pipeweave/decode", 0.10},
-                             Limit{"source/pipeweave/prefill", 0.10},
-                             Limit{"source/gpt-fast/decode", 0.15},
-                             Limit{"source/vtrain-single/train", 0.20}}) {
+  for (const Limit& limit :
+       {Limit{"source/pipeweave/decode", 0.10}, Limit{"source/pipeweave/prefill", 0.10},
+        Limit{"source/gpt-fast/decode", 0.15}, Limit{"source/vtrain-single/train", 0.20}}) {
     ASSERT_TRUE(errors.contains(limit.group)) << limit.group;
     EXPECT_LE(errors[limit.group], limit.error) << limit.group;
   }

@@ -322,7 +322,7 @@ class CpuDevice final : public Device {
       description_.notes.emplace_back("threads could not be pinned to processors");
     }
     if (description_.caches.empty()) {
-      description_.notes.emplace_back("the system does not tell its caches");
+      description_.notes.emplace_back("the system does not report its caches");
     }
   }
 

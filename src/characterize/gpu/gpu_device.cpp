@@ -91,7 +91,7 @@ class GpuDevice final : public Device {
       ROOFTILE_CHECK(done(api_.set_device(index_), "choosing the device"));
     } else {
       Handle context = nullptr;
-      ROOFTILE_CHECK(done(api_.retain_context(&context, index_), "making a context"));
+      ROOFTILE_CHECK(done(api_.retain_context(&context, index_), "creating a context"));
       ROOFTILE_CHECK(done(api_.set_context(context), "choosing the context"));
     }
     ROOFTILE_CHECK(describe(catalog));
@@ -109,8 +109,8 @@ class GpuDevice final : public Device {
       ROOFTILE_CHECK(done(api_.find_function(&functions_[name], module, name), name));
     }
     state_limits();
-    ROOFTILE_CHECK(done(api_.create_event(&begin_, 0), "making an event"));
-    return done(api_.create_event(&end_, 0), "making an event");
+    ROOFTILE_CHECK(done(api_.create_event(&begin_, 0), "creating an event"));
+    return done(api_.create_event(&end_, 0), "creating an event");
   }
 
  private:

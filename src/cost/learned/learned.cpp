@@ -308,7 +308,7 @@ Estimate planned(const Job& job, const hardware::Machine& machine,
   return estimate;
 }
 
-/// DRAM bytes that were not counted from the plan; the levels above see them, too.
+/// DRAM bytes that were not counted from the plan; the levels above see them as well.
 void set_dram_bytes(double bytes, traffic::Traffic& traffic) {
   traffic.dram_read = Bytes::from_base(bytes) - traffic.dram_written;
   traffic.l2 = max(traffic.l2, traffic.dram());

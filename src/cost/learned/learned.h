@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fitted predictor and the baselines that every table shows beside it:
+// The fitted predictor and the baselines that every table shows next to it:
 //
 //   rooftile  physics-shaped forms with fitted constants (gemm_form, row_form); convolutions
 //             by the analytical model (conv_time.h) with a fitted host time

@@ -48,7 +48,7 @@ double neighbour_correction(const Neighbours& neighbours, std::string_view isa,
 inline constexpr float kCellsPerOctave = 4;
 
 /// Six characters per neighbour, in ascending order, coordinates rounded to the grid; what
-/// `decode_neighbours` reads. Nothing for text that is no such list.
+/// `decode_neighbours` reads. Nothing for text that is not such a list.
 std::string encode_neighbours(std::vector<Neighbour> list);
 std::optional<std::vector<Neighbour>> decode_neighbours(std::string_view text);
 

@@ -36,7 +36,7 @@ struct GemmParameters {
   double one_wave = 0.14;   ///< extra time of grids of a single wave: nothing hides latencies
   double two_waves = 0.05;  ///< the same for two waves
   double small_tile = 0.1;  ///< log slow-down per halving of the tile area below 128 x 128
-  double unaligned = 0.03;  ///< log slow-down where k or n is no multiple of 4
+  double unaligned = 0.03;  ///< log slow-down where k or n is not a multiple of 4
   double dram = 0.86;       ///< attained fraction of the data sheet's DRAM bandwidth
   double miss_mid = 2;      ///< log2(footprint of a wave / L2) at which half of the reuse is lost
   double miss_width = 0.5;

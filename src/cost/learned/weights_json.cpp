@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kRefit = "refit it with rooftile fit";
 
 /// What a number may be: ten to a hundred times more or less than any fit has given. A prediction
-/// from numbers inside of their limits is finite and positive; what lies outside is no fit but a
+/// from numbers inside of their limits is finite and positive; what lies outside is not a fit but a
 /// damaged file.
 struct Limits {
   double low, high;
@@ -263,7 +263,7 @@ class Reader {
   static Status read(const JsonView& view, std::vector<Neighbour>& value) {
     ROOFTILE_TRY(const auto text, view.string());
     auto list = decode_neighbours(text);
-    if (!list) return view.error("is no sorted list of shapes and residuals");
+    if (!list) return view.error("is not a sorted list of shapes and residuals");
     value = std::move(*list);
     return {};
   }
@@ -371,7 +371,7 @@ Status check(const Weights& weights, const std::string& file) {
   }
   for (const auto& [name, model] : weights.models) {
     const Place at = root / "models" / name;
-    if (!names_vendor(name)) return at.error("is of an unknown vendor");
+    if (!names_vendor(name)) return at.error("names an unknown vendor");
     const std::array products{std::pair{"gemm", &model.gemm}, std::pair{"bmm", &model.bmm},
                               std::pair{"gemm_16bit", &model.gemm_16bit},
                               std::pair{"gemm_8bit", &model.gemm_8bit}};

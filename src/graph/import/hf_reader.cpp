@@ -78,7 +78,7 @@ Status HfReader::check_spelling() const {
     if (alias || contains(keys_, name) || contains(kOtherKeys, name)) continue;
     if (const auto near = nearest(name, absent)) {
       return root_.error(fmt::format("missing key \"{}\"", *near),
-                         fmt::format("\"{}\" is there: is it a misspelling?", printable(name)));
+                         fmt::format("\"{}\" is present: is it a misspelling?", printable(name)));
     }
   }
   return {};
@@ -153,7 +153,7 @@ Result<bool> HfReader::dropout(std::string_view key, double fallback) const {
   if (!field) return fallback > 0.0;
   ROOFTILE_TRY(const double probability, field->number());
   if (!(probability >= 0.0 && probability <= 1.0)) {
-    return field->error(fmt::format("{} is no probability", probability), "0 to 1");
+    return field->error(fmt::format("{} is not a probability", probability), "0 to 1");
   }
   return probability > 0.0;
 }

@@ -116,7 +116,7 @@ Status read_window_layers(const HfReader& config, const TypeDefaults& type, Llam
     if (name == "sliding_attention") ++c.window_layers;
   }
   if (c.window_layers > 0 && c.window == 0) {
-    return field->error("layers slide, but there is no window",
+    return field->error("layers have sliding attention, but there is no window",
                         "set \"sliding_window\" (and \"use_sliding_window\": true for qwen)");
   }
   return {};
@@ -133,7 +133,7 @@ Status read_attention(const HfReader& config, const TypeDefaults& type, LlamaCon
                  : "each key/value head serves the same number of query heads";
     return config.find("num_key_value_heads")
         .value_or(config.root())
-        .error("num_attention_heads is no multiple of num_key_value_heads", hint);
+        .error("num_attention_heads is not a multiple of num_key_value_heads", hint);
   }
   if (config.find("head_dim") || (type.head_dim > 0 && !config.has("head_dim"))) {
     ROOFTILE_TRY(c.head_dim, config.size_or("head_dim", type.head_dim));

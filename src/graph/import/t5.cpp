@@ -293,7 +293,7 @@ Block layer_block(const T5Config& c, const Stack& stack, AttentionKind kind, boo
   const Shape hidden{t.batch, t.queries, c.width};
   std::string x = add_attention_part(block, c, stack, kind, std::string(kBlockInput), {});
   if (stack.cross_keys > 0) {
-    // In decode the encoder ran earlier: its output is no node of this graph.
+    // In decode the encoder ran earlier: its output is not a node of this graph.
     const std::string source = stack.project_cross_keys ? "encoder_norm.output" : "cache";
     x = add_attention_part(block, c, stack, kind, x, source);
   }

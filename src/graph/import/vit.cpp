@@ -30,7 +30,7 @@ Result<Extent> read_extent(const HfReader& config, std::string_view key, std::in
     return extent;
   }
   ROOFTILE_TRY(const auto sides, field->elements());
-  if (sides.size() != 2) return field->error("this has no two sides", "write [height, width]");
+  if (sides.size() != 2) return field->error("two sides are needed", "write [height, width]");
   ROOFTILE_TRY(extent.h, sides[0].integer(1, HfReader::kMaxSize));
   ROOFTILE_TRY(extent.w, sides[1].integer(1, HfReader::kMaxSize));
   return extent;

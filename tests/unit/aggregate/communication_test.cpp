@@ -60,7 +60,8 @@ TEST(Communication, ShortMessagesGoInOneShot) {
   // Long ones are the library's, and so is everything over PCIe or a network.
   for (const double bytes : {1e4, 4e5, 4e7, 4e9}) {
     EXPECT_LE(time(bytes).time, all_reduce(Bytes::from_base(bytes), 4, link, kConstants).time);
-    for (const GroupLink& other : {link_of(LinkKind::Pcie, 4), over_nodes(LinkKind::Fabric, 2, 2)}) {
+    for (const GroupLink& other :
+         {link_of(LinkKind::Pcie, 4), over_nodes(LinkKind::Fabric, 2, 2)}) {
       EXPECT_EQ(one_shot_all_reduce(Bytes::from_base(bytes), 4, other, kConstants, shot).time,
                 all_reduce(Bytes::from_base(bytes), 4, other, kConstants).time);
     }

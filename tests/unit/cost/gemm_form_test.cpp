@@ -57,7 +57,7 @@ TEST(GemmForm, TheTailIsPartlyHidden) {
 }
 
 TEST(GemmForm, SmallAndUnalignedTilesAreSlower) {
-  // 64 x 64 is two halvings below 128 x 128; k = 1023 is no multiple of 4.
+  // 64 x 64 is two halvings below 128 x 128; k = 1023 is not a multiple of 4.
   const GemmCandidate cut = cut_gemm(product(1280, 1280, 1023), chip(), {64, 64}, 1);
   EXPECT_DOUBLE_EQ(cut.small, 2.0);
   EXPECT_DOUBLE_EQ(cut.unaligned, 1.0);

@@ -52,8 +52,8 @@ TEST(Stack, EveryShippedStackIsValid) {
   ASSERT_TRUE(stacks) << to_string(stacks.error());
   std::vector<std::string> ids;
   for (const Stack& stack : *stacks) ids.push_back(stack.id);
-  EXPECT_EQ(ids, (std::vector<std::string>{"compile", "eager", "fastertransformer", "fsdp", "megatron",
-                                          "megatron-deepspeed", "serving", "xla"}));
+  EXPECT_EQ(ids, (std::vector<std::string>{"compile", "eager", "fastertransformer", "fsdp",
+                                           "megatron", "megatron-deepspeed", "serving", "xla"}));
 }
 
 TEST(Stack, GoesByItsAliases) {

@@ -216,7 +216,7 @@ TEST_F(Replay, AnotherNumberIsNotReproduced) {
   EXPECT_LT(fewer.now_ms, fewer.then_ms);
   EXPECT_EQ(fewer.differences.front().pointer, "/latency/total_ms");
   EXPECT_THAT(report::replay_to_text(fewer, 100, false), HasSubstr("not reproduced: "));
-  // A file that changed without changing the numbers is named beside them.
+  // A file that changed without changing the numbers is named next to them.
   edit("model.json", "\"n_layer\": 11", "\"n_layer\":  12");
   const auto same = replayed(before);
   EXPECT_TRUE(same.reproduced());

@@ -108,7 +108,7 @@ TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
   request.exports.pop_back();
   const auto alone = testing::embedded_session().roofline(request);
   ASSERT_FALSE(alone);
-  EXPECT_EQ(alone.error().message, "--compare needs two runs, the exports are 1");
+  EXPECT_EQ(alone.error().message, "--compare needs two runs, the exports are 1 run");
 }
 
 TEST_F(Roofline, FoldersOfOneNameStayApartAndKeepTheirNotes) {
@@ -190,7 +190,7 @@ TEST_F(Roofline, CeilingsOfAProcessorAreItsRoofsAndNobodyElses) {
   request.gpu = "h100-sxm";
   const auto refused = testing::embedded_session().roofline(request);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("those of a processor (CPU X)"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("measured on a processor (CPU X)"), std::string::npos);
 }
 
 TEST_F(Roofline, RoofsFromTheExportItself) {
