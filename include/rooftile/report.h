@@ -110,6 +110,7 @@ struct Report {
   std::string model_name;  ///< "gpt2-large"
   std::string gpu_name;    ///< "NVIDIA H100 SXM5 80GB"
   std::string predictor;
+  std::vector<std::string> assumed;  ///< what the request left open, and what was chosen
   std::string roofs;  ///< where the ceilings are from: "datasheet", "measured (FILE)"
   std::int64_t parameters = 0;
   LatencyReport latency;

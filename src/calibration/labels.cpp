@@ -118,6 +118,8 @@ Result<LabelRow> read_label(const CsvReader& csv, const Columns& c, const std::s
   row.request.model = fmt::format("{}/{}.json", models, known.model);
   row.request.gpu = known.device;
   row.request.sequence = sequence;
+  row.request.dtype = "fp32";
+  row.request.stack = "eager";
   row.request.phase = known.mode == "inf" ? "infer" : "train";
   row.modelled = apply_option(known.option, row.request);
   return row;

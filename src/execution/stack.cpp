@@ -89,14 +89,27 @@ Status read_captured(const JsonView& member, std::vector<graph::Step>& captured)
   return {};
 }
 
+Result<graph::AttentionKind> attention_kind(const JsonView& member) {
+  ROOFTILE_TRY(const std::string text, member.string());
+  const auto kind = graph::parse_attention(text);
+  if (!kind) return member.error(kind.error().message, kind.error().hint);
+  return *kind;
+}
+
 Status read_kernels(const JsonView& root, Stack& stack) {
   ROOFTILE_TRY(const JsonView execution, root.at("kernels"));
   ROOFTILE_TRY(stack.execution, word_of(execution, kExecutions));
   ROOFTILE_TRY(const JsonView attention, root.at("attention"));
-  ROOFTILE_TRY(const std::string kind, attention.string());
-  const auto parsed = graph::parse_attention(kind);
-  if (!parsed) return attention.error(parsed.error().message, parsed.error().hint);
-  stack.attention = *parsed;
+  ROOFTILE_TRY(stack.attention, attention_kind(attention));
+  if (const auto by_phase = root.find("attention_by_phase")) {
+    ROOFTILE_TRY(const auto members, by_phase->members());
+    for (const auto& [phase, member] : members) {
+      const auto step = graph::parse_step(phase);
+      if (!step) return member.error(step.error().message, step.error().hint);
+      ROOFTILE_TRY(const graph::AttentionKind kind, attention_kind(member));
+      stack.attention_by_phase.emplace_back(*step, kind);
+    }
+  }
   if (const auto fusions = root.find("fusions")) {
     ROOFTILE_CHECK(read_fusions(*fusions, stack.fusions));
   }
@@ -127,10 +140,18 @@ bool Stack::captures(graph::Step step) const {
   return std::find(captured.begin(), captured.end(), step) != captured.end();
 }
 
+graph::AttentionKind Stack::attention_of(graph::Step step) const {
+  for (const auto& [phase, kind] : attention_by_phase) {
+    if (phase == step) return kind;
+  }
+  return attention;
+}
+
 Result<Stack> parse_stack(std::string_view text, const std::string& file) {
-  static constexpr std::array<std::string_view, 10> kKeys{
-      "schema",  "id",        "name",     "aliases",    "kernels",
-      "fusions", "attention", "captured", "all_reduce", "sources"};
+  static constexpr std::array<std::string_view, 11> kKeys{
+      "schema",   "id",         "name",      "aliases",
+      "kernels",  "fusions",    "attention", "attention_by_phase",
+      "captured", "all_reduce", "sources"};
   Stack stack;
   ROOFTILE_TRY(const JsonDocument document,
                JsonDocument::parse(text, file, {.max_depth = 8, .max_bytes = kMostStackBytes}));

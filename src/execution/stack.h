@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/catalog.h"
@@ -42,12 +43,15 @@ struct Stack {
   Execution execution = Execution::Eager;
   Fusions fusions;
   graph::AttentionKind attention = graph::AttentionKind::Eager;
+  std::vector<std::pair<graph::Step, graph::AttentionKind>>
+      attention_by_phase;             ///< where it differs
   std::vector<graph::Step> captured;  ///< phases whose launches are replayed as one graph
   AllReduce all_reduce = AllReduce::Library;
   std::vector<std::string> sources;
   Input input;  ///< the record of the file
 
   [[nodiscard]] bool captures(graph::Step step) const;
+  [[nodiscard]] graph::AttentionKind attention_of(graph::Step step) const;
 };
 
 /// `file` is what errors call the text. Unknown keys and words are errors.

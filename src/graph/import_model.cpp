@@ -208,6 +208,24 @@ Result<Model> Model::open(const Catalog& catalog, std::string_view model) {
   return opened;
 }
 
+std::optional<DType> Model::dtype() const {
+  for (const std::string_view key : {"dtype", "torch_dtype"}) {
+    const auto stated = document_.root().find(key);
+    const auto name = stated ? stated->string() : Result<std::string>(std::string());
+    if (!name || name->empty()) continue;
+    if (*name == "float32") return DType::Fp32;
+    if (*name == "float16") return DType::Fp16;
+    if (*name == "bfloat16") return DType::Bf16;
+  }
+  return std::nullopt;
+}
+
+bool Model::is_language() const {
+  const auto type = document_.root().find("model_type");
+  const auto name = type ? type->string() : Result<std::string>(std::string("vit"));
+  return !name || *name != "vit";
+}
+
 Result<Graph> Model::import(const ImportOptions& options) const {
   ROOFTILE_TRY(Graph graph, import_document(document_.root(), name_, options));
   graph.input = input_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,10 @@ class Model {
   /// A graph, validated.
   [[nodiscard]] Result<Graph> import(const ImportOptions& options) const;
   [[nodiscard]] const Input& input() const { return input_; }
+  /// The dtype that a config.json states, where it does.
+  [[nodiscard]] std::optional<DType> dtype() const;
+  /// A language model: what works on tokens, not on images.
+  [[nodiscard]] bool is_language() const;
 
  private:
   Model(JsonDocument document, std::string name)

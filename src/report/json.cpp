@@ -73,6 +73,7 @@ ordered_json report_json(const Report& report, bool with_operators) {
                     {"gpu", report.gpu_name},
                     {"predictor", report.predictor},
                     {"roofs", report.roofs},
+                    {"assumed", report.assumed},
                     {"latency",
                      {{"total_ms", latency.total_ms},
                       {"low_ms", latency.low_ms},

@@ -221,6 +221,8 @@ std::string to_text(const Report& report, const TextOptions& options) {
                               report.predictor)) +
           "\n\n";
   text += fmt::format("{:<16} {}\n", "step", bold(step_line(report), color));
+  if (!report.assumed.empty())
+    text += fmt::format("{:<16} {}\n", "assumed", fmt::join(report.assumed, ", "));
   if (const std::string line = throughput_line(report); !line.empty())
     text += fmt::format("{:<16} {}\n", "throughput", line);
   text += phases(report);

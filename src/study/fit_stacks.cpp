@@ -84,7 +84,7 @@ void descend(const std::string& stack, Misfit& misfit, cost::StackCosts& costs) 
   constexpr double kLeastGain = 1e-5;
   StackForm& form = costs.stacks.at(stack);
   double best = misfit(costs);
-  for (const double factor : {2.0, 1.3, 1.1, 1.04}) {
+  for (const double factor : {4.0, 2.0, 1.3, 1.1, 1.04}) {
     bool better = true;
     for (int round = 0; better && round < 6; ++round) {
       better = false;

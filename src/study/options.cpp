@@ -70,32 +70,52 @@ Result<T> as_usage(Result<T> result) {
 }
 
 /// Formats of their own for the cache and the weights are not modelled.
-Status check_formats(const Request& request) {
+Status check_formats(const Request& request, DType dtype) {
   for (const auto& [option, format] : {std::pair("--kv-dtype", &request.kv_dtype),
                                        std::pair("--weight-dtype", &request.weight_dtype)}) {
-    if (*format == kAuto || *format == request.dtype) continue;
+    if (*format == kAuto || *format == name_of(dtype)) continue;
     return unsupported({}, fmt::format("{} {} is not modelled", option, printable(*format)),
                        "leave it out: both are stored as the products' operands are");
   }
   return {};
 }
 
+/// What the request says, or what a user would choose: the file's own dtype, else BF16 for language
+/// models, else FP32; a format that the GPU has a rate for.
+Result<DType> resolved_dtype(const Request& request, const Session& session) {
+  if (request.dtype != kAuto) return as_usage(parse_dtype(request.dtype));
+  if (request.model.empty()) return DType::Fp32;
+  ROOFTILE_TRY(const auto model, session.model(request.model));
+  const DType wanted = model->dtype().value_or(model->is_language() ? DType::Bf16 : DType::Fp32);
+  if (wanted == DType::Fp32 || request.gpu.empty()) return wanted;
+  ROOFTILE_TRY(const auto machine, session.machine(request.gpu, request.machine));
+  for (const DType dtype : {wanted, DType::Fp16}) {
+    if (machine->rate(dtype, hardware::Pipe::Tensor)) return dtype;
+  }
+  return DType::Fp32;
+}
+
 /// What people run: 16 bits and less in a serving engine, trained by a compiled framework; FP32 in
 /// an eager one.
-std::string_view usual_stack(graph::Step step, DType dtype) {
+std::string_view usual_stack(graph::Step step, DType dtype, bool language) {
   if (dtype == DType::Fp32 || dtype == DType::Tf32 || dtype == DType::Fp64) return "eager";
-  return step == graph::Step::Train ? "compile" : "serving";
+  return step == graph::Step::Train || !language ? "compile" : "serving";
 }
 
 /// The stack of the request with --attention and --fusion in it.
 Result<execution::Stack> refined_stack(const Request& request, const graph::ImportOptions& step,
                                        const Session& session) {
-  const std::string_view name =
-      request.stack == kAuto ? usual_stack(step.step, step.dtype) : std::string_view(request.stack);
+  std::string name = request.stack;
+  if (name == kAuto && request.model.empty()) name = "eager";
+  if (name == kAuto) {
+    ROOFTILE_TRY(const auto model, session.model(request.model));
+    name = usual_stack(step.step, step.dtype, model->is_language());
+  }
   ROOFTILE_TRY(const auto named, session.stack(name));
   execution::Stack stack = *named;
   if (request.attention != kAuto) {
     ROOFTILE_TRY(stack.attention, as_usage(graph::parse_attention(request.attention)));
+    stack.attention_by_phase.clear();
   }
   ROOFTILE_CHECK(check_word("--fusion", request.fusion, kFusions));
   if (request.fusion == "none") {
@@ -113,10 +133,10 @@ Result<execution::Stack> refined_stack(const Request& request, const graph::Impo
 Result<StepOptions> parse_step_options(const Request& request, const Session& session) {
   StepOptions options;
   ROOFTILE_TRY(options.import.step, as_usage(graph::parse_step(request.phase)));
-  ROOFTILE_TRY(options.import.dtype, as_usage(parse_dtype(request.dtype)));
+  ROOFTILE_TRY(options.import.dtype, resolved_dtype(request, session));
   ROOFTILE_TRY(options.stack, refined_stack(request, options.import, session));
-  options.import.attention = options.stack.attention;
-  ROOFTILE_CHECK(check_formats(request));
+  options.import.attention = options.stack.attention_of(options.import.step);
+  ROOFTILE_CHECK(check_formats(request, options.import.dtype));
   ROOFTILE_CHECK(check_size("--batch", request.batch));
   ROOFTILE_TRY(options.parallelism, parse_parallelism(request));
   // Every replica works through its share of the batch in equal pieces.

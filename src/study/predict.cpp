@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/predict.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "aggregate/memory.h"
@@ -82,6 +84,16 @@ Request resolved(Request request, const StepOptions& options, const graph::Graph
   return request;
 }
 
+/// What the request left open.
+std::vector<std::string> assumptions(const Request& request, const StepOptions& options) {
+  std::vector<std::string> assumed;
+  if (request.dtype == "auto") assumed.emplace_back(name_of(options.import.dtype));
+  if (request.stack == "auto") assumed.push_back("stack " + options.stack.id);
+  if (request.attention == "auto" && request.stack == "auto")
+    assumed.push_back(fmt::format("{} attention", name_of(options.import.attention)));
+  return assumed;
+}
+
 void add_network(const Network& network, const Request& request, const hardware::GpuSpec& gpu,
                  const aggregate::Parallelism& parallelism, const aggregate::StepEstimate& step,
                  Report& report) {
@@ -126,6 +138,7 @@ Result<Report> Session::predict(const Request& request, const cost::Predictor& p
 
   Report report = report::make(resolved(request, options, model, predictor, catalog()), model,
                                *machine, step, memory);
+  report.assumed = assumptions(request, options);
   report.throughput = report::make_throughput(report, model, *machine, parallelism.gpus());
   add_network(network, request, machine->gpu, parallelism, step, report);
   std::vector<Input> inputs = inputs_of(*machine);
