@@ -42,6 +42,7 @@ struct OperatorReport {
   std::string op;          ///< "linear", "softmax", ...
   std::string phase;       ///< forward | backward | accumulate | optimizer
   std::int64_t count = 0;  ///< launches in the step, of all stages of a replica
+  std::int64_t layers = 1;  ///< how often its block of the model repeats
   std::string shape;
   std::string dtype;
   /// All launches together; low and high are the 80 % interval, equal where none is stated.

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibration/validation_cell.h"
 #include "calibration/conv_campaigns.h"
 
 namespace rooftile::calibration {
@@ -30,8 +31,8 @@ struct TimeError {
   void add(double predicted, double measured);
   [[nodiscard]] double mean() const;
   /// "13.4 % (0.93)", "-" without rows.
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::string inside_text() const;  ///< of a factor of 1.3
+  [[nodiscard]] ValidationCell cell() const;
+  [[nodiscard]] ValidationCell inside_cell() const;  ///< of a factor of 1.3
 };
 
 /// The constants for each GPU of a campaign: the shipped ones, or fitted without it.
@@ -58,7 +59,7 @@ class Drift {
   [[nodiscard]] double here(const NeuSightRow& row) const;
   /// What the other GPUs of the file show at the same place; nothing where there are none.
   [[nodiscard]] std::optional<double> elsewhere(const NeuSightRow& row) const;
-  [[nodiscard]] std::string first_and_last(std::size_t gpu) const;
+  [[nodiscard]] ValidationCell first_and_last(std::size_t gpu) const;
 
  private:
   template <typename T>

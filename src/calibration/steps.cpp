@@ -10,6 +10,7 @@
 
 #include "core/csv.h"
 #include "core/dtype.h"
+#include "core/error_statistics.h"
 #include "core/text.h"
 
 namespace rooftile::calibration {
@@ -174,25 +175,31 @@ Result<StepRow> read_row(const StepFields& fields, const std::string& folder) {
   return row;
 }
 
-StepSummary summary_of(const std::string& group, const std::vector<const StepCase*>& members) {
-  std::vector<Compared> compared, bounds, memory;
+ErrorSummary summary_of(const std::string& group, const std::vector<const StepCase*>& members) {
+  std::vector<Compared> compared, bounds, trivial, memory;
   for (const StepCase* one : members) {
     const double measured = one->row.measured_ms;
     compared.push_back({.measured = measured,
                         .predicted = one->predicted_ms,
                         .low = one->low_ms,
                         .high = one->high_ms});
-    bounds.push_back({.measured = measured, .predicted = one->bound_ms / kTrivialFraction});
+    bounds.push_back({.measured = measured, .predicted = one->bound_ms});
+    trivial.push_back({.measured = measured, .predicted = one->bound_ms / kTrivialFraction});
     if (one->row.measured_memory_gib && one->predicted_memory_gib)
       memory.push_back(
           {.measured = *one->row.measured_memory_gib, .predicted = *one->predicted_memory_gib});
   }
-  StepSummary summary;
+  ErrorSummary summary;
   static_cast<ErrorStatistics&>(summary) = error_statistics(compared);
   summary.group = group;
-  summary.baseline_error = error_statistics(bounds).mean_error;
-  summary.memory_cases = static_cast<std::int64_t>(memory.size());
-  if (!memory.empty()) summary.memory_error = error_statistics(memory).mean_error;
+  const auto baseline = [&](const char* name, const std::vector<Compared>& rows) {
+    if (rows.empty()) return;
+    summary.baselines[name] = {.mean_error = error_statistics(rows).mean_error,
+                               .cases = static_cast<std::int64_t>(rows.size())};
+  };
+  baseline("bound", bounds);
+  baseline("trivial", trivial);
+  baseline("memory", memory);
   return summary;
 }
 
@@ -223,7 +230,7 @@ Result<std::vector<StepRow>> read_steps(const std::string& file) {
   return rows;
 }
 
-std::vector<StepSummary> summarize_steps(const std::vector<StepCase>& cases) {
+std::vector<ErrorSummary> summarize_steps(const std::vector<StepCase>& cases) {
   std::map<std::string, std::vector<const StepCase*>> groups;
   for (const StepCase& one : cases) {
     if (!one.skipped.empty()) continue;
@@ -236,7 +243,7 @@ std::vector<StepSummary> summarize_steps(const std::vector<StepCase>& cases) {
       groups[group].push_back(&one);
     }
   }
-  std::vector<StepSummary> summaries;
+  std::vector<ErrorSummary> summaries;
   for (const auto& [group, members] : groups) summaries.push_back(summary_of(group, members));
   return summaries;
 }

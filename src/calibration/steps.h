@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error_statistics.h"
 #include "core/result.h"
+#include "rooftile/evaluate.h"
 #include "rooftile/generate.h"
 #include "rooftile/provenance.h"
 #include "rooftile/request.h"
@@ -50,18 +50,11 @@ struct StepCase {
   [[nodiscard]] double error() const { return predicted_ms / row.measured_ms - 1; }
 };
 
-struct StepSummary : ErrorStatistics {
-  std::string group;
-  double baseline_error = 0;           ///< of the bound / 0.7
-  std::optional<double> memory_error;  ///< mean, of the rows that were measured
-  std::int64_t memory_cases = 0;
-};
-
 struct StepEvaluation {
   std::string predictor;
   bool left_out = false;
   std::vector<StepCase> cases;
-  std::vector<StepSummary> summary;
+  std::vector<ErrorSummary> summary;
   std::map<std::string, std::int64_t> skipped;  ///< reason -> rows
   std::vector<std::string> warnings;
   ProvenanceReport provenance{};
@@ -72,6 +65,6 @@ inline constexpr double kTrivialFraction = 0.7;
 
 /// Groups "all", "source/..", "gpu/..", "framework/..", "phase/..", "source/phase",
 /// "source/phase/gpu".
-std::vector<StepSummary> summarize_steps(const std::vector<StepCase>& cases);
+std::vector<ErrorSummary> summarize_steps(const std::vector<StepCase>& cases);
 
 }  // namespace rooftile::calibration

@@ -74,8 +74,11 @@ std::vector<std::string> list_options(const CLI::App& app) {
   return names;
 }
 
-/// rooftile help [COMMAND [KIND]].
-int show_help(const CLI::App& app, std::span<const std::string> words) {
+/// rooftile help [COMMAND [KIND]]; `help help` and `help --help` are `help`.
+int show_help(const CLI::App& app, std::vector<std::string> words) {
+  std::erase_if(words, [](const std::string& word) {
+    return word == "help" || word == "--help" || word == "-h";
+  });
   const auto command = find_command(app, words);
   if (!command) return fail(command.error());
   // CLI11 adds the command's own name to the path of its parent.
@@ -117,7 +120,7 @@ int run(int argc, const char* const* argv) {
     return 0;
   }
   std::vector<std::string> words = join_lists(arguments, list_options(app));
-  if (words.front() == "help") return show_help(app, std::span(words).subspan(1));
+  if (words.front() == "help") return show_help(app, words);
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));

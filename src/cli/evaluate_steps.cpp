@@ -2,16 +2,18 @@
 //
 // rooftile evaluate steps FILE.csv: whole steps of models, one or many GPUs.
 // rooftile evaluate nodes FILE.csv: our kernels against the traced nodes of steps.
+// rooftile fit FILE... --form stacks: what software stacks cost.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "calibration/nodes.h"
 #include "calibration/steps.h"
-#include "cli/commands.h"
 #include "cli/evaluate.h"
+#include "core/file.h"
 #include "cost/stack_costs.h"
-#include "report/steps_view.h"
+#include "report/describe.h"
 
 namespace rooftile::cli {
 
@@ -22,31 +24,23 @@ struct EvaluateSteps {
   Output output;
 };
 
-Status run_evaluate_steps(const EvaluateSteps& command, const Context& context) {
-  ROOFTILE_TRY(const study::Session session, context.session());
-  ROOFTILE_TRY(const auto evaluation,
-               session.evaluate_steps(command.request, progress_bar("steps")));
-  const std::string& format = command.output.format;
-  if (format == "json") return emit(command.output, report::steps_to_json(evaluation));
-  if (format == "csv")
-    return emit_bare(command.output, report::steps_to_csv(evaluation), evaluation.warnings);
-  if (format == "markdown")
-    return emit_bare(command.output, report::steps_to_markdown(evaluation), evaluation.warnings);
-  return emit(command.output, report::steps_to_text(evaluation, terminal().width));
-}
-
 struct EvaluateNodes {
   study::NodesRequest request;
   Output output;
 };
 
+Status run_evaluate_steps(const EvaluateSteps& command, const Context& context) {
+  ROOFTILE_TRY(const study::Session session, context.session());
+  ROOFTILE_TRY(const auto evaluation,
+               session.evaluate_steps(command.request, progress_bar("steps")));
+  return emit(command.output, report::describe(evaluation));
+}
+
 Status run_evaluate_nodes(const EvaluateNodes& command, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto evaluation,
                session.evaluate_nodes(command.request, progress_bar("nodes")));
-  ROOFTILE_CHECK(emit(command.output, command.output.format == "json"
-                                          ? report::nodes_to_json(evaluation)
-                                          : report::nodes_to_text(evaluation, terminal().width)));
+  ROOFTILE_CHECK(emit(command.output, report::describe(evaluation)));
   if (evaluation.missing.empty()) return {};
   return bad_input(command.request.file,
                    fmt::format("{} measured nodes above 1 % of their step have no kernel",
@@ -56,15 +50,17 @@ Status run_evaluate_nodes(const EvaluateNodes& command, const Context& context) 
 
 }  // namespace
 
-Status run_fit_stacks(const study::FitStacksRequest& request, const std::string& folder,
-                      const Context& context) {
-  ROOFTILE_TRY(const study::Session session, context.session());
+Status run_fit_stacks(const FitRequest& request, const std::string& folder,
+                      const study::Session& session) {
+  std::vector<std::string> names;
+  for (const std::string& file : request.files) names.push_back(file.substr(file.rfind('/') + 1));
+  study::FitStacksRequest stacks;
+  stacks.files = request.files;
+  stacks.command = fmt::format("rooftile fit {} --form stacks", fmt::join(names, " "));
   ROOFTILE_TRY(const cost::StackCosts costs,
-               session.fit_stacks(request, progress_bar("fit stacks")));
-  Output output;
-  output.file = folder + "/stacks.json";
-  output.format = "json";
-  return emit_bare(output, cost::to_json(costs), {});
+               session.fit_stacks(stacks, progress_bar("fit stacks")));
+  ROOFTILE_CHECK(write_file_atomic(folder + "/stacks.json", cost::to_json(costs)));
+  return emit({}, fmt::format("The costs of the stacks are in {}/stacks.json.\n", folder));
 }
 
 void add_evaluate_nodes(CLI::App& evaluate, Context& context) {
@@ -75,7 +71,7 @@ void add_evaluate_nodes(CLI::App& evaluate, Context& context) {
   command->add_option("--models", options->request.models, "folder with the models' config files")
       ->required();
   command->add_option("--predictor", options->request.predictor, "name, or folder that fit wrote");
-  add_output_options(*command, options->output, {"text", "json"});
+  add_output_options(*command, options->output, report::Offers{});
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_evaluate_nodes(*options, context); });
   });
@@ -84,12 +80,12 @@ void add_evaluate_nodes(CLI::App& evaluate, Context& context) {
 void add_evaluate_steps(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateSteps>();
   CLI::App* command = evaluate.add_subcommand(
-      "steps", "training, prefill, decode, requests and serving, per GPU, framework and phase");
+      "steps", "training, prefill, decode, requests and serving against measured ones");
   command->add_option("file", options->request.file, "CSV file of measured steps")->required();
   command->add_option("--predictor", options->request.predictor, "name, or folder that fit wrote");
   command->add_flag("--leave-one-gpu-out", options->request.left_out,
                     "refit the costs of the software stacks without each GPU");
-  add_output_options(*command, options->output, {"text", "json", "csv", "markdown"});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_evaluate_steps(*options, context); });
   });

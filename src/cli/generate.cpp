@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/request_options.h"
-#include "report/steps_view.h"
+#include "report/describe.h"
 #include "rooftile/generate.h"
 
 namespace rooftile::cli {
@@ -20,8 +20,7 @@ struct GenerateOptions {
 Status run_generate(const GenerateOptions& options, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const GenerateReport report, session.generate(options.request));
-  return emit(options.output, options.output.format == "json" ? report::generate_to_json(report)
-                                                              : report::generate_to_text(report));
+  return emit(options.output, report::describe(report));
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ void add_generate(CLI::App& app, Context& context) {
       ->add_flag("--disaggregated", request.disaggregated,
                  "other GPUs of the same kind process the prompts")
       ->group(kStepGroup);
-  add_output_options(*command, options->output, {"text", "json"});
+  add_output_options(*command, options->output, report::Offers{});
   command->footer(
       "A fixed --batch goes through prefill and then osl - 1 decode steps over a growing cache. "
       "With "

@@ -114,12 +114,20 @@ class Found {
     } else if (catalog_->layer(file) != catalog_->layer(file_)) {  // the user's own comes first
       const bool wins = catalog_->layer(file) > catalog_->layer(file_);
       hidden_ = catalog_->name_of(wins ? file_ : file);
-      if (wins) file_ = file;
+      if (!wins) return;
+      file_ = file;
+      rival_.clear();
+    } else if (file != file_) {
+      rival_ = catalog_->name_of(file);
     }
   }
   [[nodiscard]] bool empty() const { return file_.empty(); }
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] Result<Catalog::File> read() const {
+    if (!rival_.empty())
+      return bad_input(rival_,
+                       fmt::format("answers to the same name as {}", catalog_->name_of(file_)),
+                       "rename one of them, or give the path of the one that is meant");
     ROOFTILE_TRY(Catalog::File file, catalog_->read(file_));
     if (file.replaces.empty()) file.replaces = hidden_;
     return file;
@@ -128,6 +136,7 @@ class Found {
  private:
   const Catalog* catalog_;
   std::string file_, hidden_;
+  std::string rival_;  ///< of the same layer: nothing says which one is meant
 };
 
 /// The catalogue file of a built-in model by name or alias.

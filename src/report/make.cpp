@@ -112,6 +112,15 @@ OperatorReport of_mean_stage(OperatorReport report, std::int64_t stages) {
   return report;
 }
 
+/// How often the block of "block/node" repeats; 1 for what is no node, as the optimizer's update.
+std::int64_t layers_of(const std::string& name, const graph::Graph& graph) {
+  const std::string_view block = std::string_view(name).substr(0, name.find('/'));
+  for (const graph::Block& one : graph.blocks) {
+    if (one.name == block) return one.repeat;
+  }
+  return 1;
+}
+
 std::vector<PartReport> make_parts(const aggregate::StepEstimate& step) {
   const aggregate::StepParts& parts = step.parts;
   std::vector<PartReport> list;
@@ -255,6 +264,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   report.memory = make_memory(memory, machine.gpu);
   for (const auto& op : step.operators) {
     report.operators.push_back(of_mean_stage(make_operator(op, machine), step.stages));
+    report.operators.back().layers = layers_of(op.kernel.name, graph);
     add_rates(op.kernel.work, machine, report.rates);
   }
   for (const auto& transfer : step.transfers) {

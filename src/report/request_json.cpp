@@ -44,7 +44,7 @@ void visit_fields(RequestOrConst& request, const Visit& visit) {
 }
 
 /// Absent fields leave no key.
-struct Writer {
+struct FieldWriter {
   ordered_json& json;
 
   template <typename T>
@@ -87,7 +87,7 @@ Status read(const JsonView& view, std::vector<std::string>& values) {
 
 ordered_json request_json(const Request& request) {
   ordered_json json = ordered_json::object();
-  visit_fields(request, Writer{json});
+  visit_fields(request, FieldWriter{json});
   return json;
 }
 

@@ -12,7 +12,7 @@
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
-#include "report/scale_view.h"
+#include "report/scale_json.h"
 #include "study/options.h"
 #include "study/scale_limits.h"
 #include "study/session.h"

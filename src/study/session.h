@@ -14,10 +14,14 @@
 #include <vector>
 
 #include "core/catalog.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile {
+struct CharacterizeRequest;
+struct EvaluateReport;
+struct EvaluateRequest;
+struct FitRequest;
 struct GenerateReport;
 struct GenerateRequest;
 struct KernelRequest;
@@ -30,9 +34,14 @@ struct ScaleRequest;
 struct TrafficReport;
 struct TrafficRequest;
 namespace calibration {
+struct LabelEvaluation;
 struct NodeEvaluation;
 struct StepEvaluation;
+struct ValidationTable;
 }  // namespace calibration
+namespace characterize::mpi {
+class Session;
+}
 namespace cost {
 class Predictor;
 struct StackCosts;
@@ -72,6 +81,12 @@ struct FitStacksRequest {
   std::string predictor = {};
   std::string command = {};  ///< for the origins
 };
+
+struct CharacterizeResult;
+struct FitResult;
+struct InspectResult;
+struct KernelEvaluation;
+struct TileEvaluation;
 
 class Session {
  public:
@@ -116,9 +131,29 @@ class Session {
                                               const Progress& progress = {}) const;
   [[nodiscard]] Result<ScaleReport> scale(const ScaleRequest& request,
                                           const Progress& progress = {}) const;
-  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request) const;
+  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request,
+                                                 const Progress& progress = {}) const;
   /// The kernels of a prediction as points under the roofs of their machine.
   [[nodiscard]] Result<roofline::Chart> chart(const Report& report) const;
+  /// Ceilings of this machine, or of all ranks of a job (`ranks`, else null): characterize.h.
+  [[nodiscard]] Result<CharacterizeResult> characterize(const CharacterizeRequest& request,
+                                                        const Progress& progress,
+                                                        characterize::mpi::Session* ranks) const;
+  /// A predictor from measured kernels, and a look at them without a fit: fit.h.
+  [[nodiscard]] Result<FitResult> fit(const FitRequest& request, const Progress& progress) const;
+  [[nodiscard]] Result<InspectResult> inspect(const FitRequest& request) const;
+  /// Predictions against measurements (evaluate.h): one function per subject, and all of them by
+  /// request.subject.
+  [[nodiscard]] Result<KernelEvaluation> evaluate_kernels(const EvaluateRequest& request,
+                                                          const Progress& progress) const;
+  [[nodiscard]] Result<calibration::LabelEvaluation> evaluate_labels(
+      const EvaluateRequest& request, const Progress& progress) const;
+  [[nodiscard]] Result<calibration::ValidationTable> evaluate_traffic(
+      const EvaluateRequest& request, const Progress& progress) const;
+  [[nodiscard]] Result<TileEvaluation> evaluate_tiles(const EvaluateRequest& request,
+                                                      const Progress& progress) const;
+  [[nodiscard]] Result<EvaluateReport> evaluate(const EvaluateRequest& request,
+                                                const Progress& progress) const;
 
   // What the studies stand on.
   [[nodiscard]] const Catalog& catalog() const;
