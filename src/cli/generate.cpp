@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/request_options.h"
 #include "report/describe.h"
 #include "rooftile/generate.h"
