@@ -71,6 +71,17 @@ struct LatencyReport {
   double exposed_communication_ms = 0;  ///< of it, what no kernel hides
 };
 
+/// The step in the units in which people compare; absent where it has no such unit.
+struct ThroughputReport {
+  std::optional<double> tokens_per_s, tokens_per_s_per_gpu;  ///< processed or generated
+  std::optional<double> images_per_s;
+  /// FLOPs of the step / (time x the data sheet's rate of its dtype), all GPUs.
+  std::optional<double> mfu;
+  /// Inference: weights and cache, read once / (time x the data sheet's DRAM bandwidth).
+  std::optional<double> mbu;
+  std::optional<double> energy_per_token_j;  ///< all GPUs at the limit of their boards
+};
+
 /// A part of the step on a mean GPU; all of them add up to the total.
 struct PartReport {
   /// kernels | communication | hidden communication (negative) | host (the GPU waits for it) | idle
@@ -100,9 +111,11 @@ struct Report {
   std::string model_name;  ///< "gpt2-large"
   std::string gpu_name;    ///< "NVIDIA H100 SXM5 80GB"
   std::string predictor;
+  std::vector<std::string> assumed;  ///< what the request left open, and what was chosen
   std::string roofs;  ///< where the ceilings are from: "datasheet", "measured (FILE)"
   std::int64_t parameters = 0;
   LatencyReport latency;
+  ThroughputReport throughput;
   double bound_total_ms = 0;
   double flops = 0;
   std::vector<PartReport> parts;                ///< all five, also those of no time

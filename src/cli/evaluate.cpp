@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/evaluate.h"
 #include "report/describe.h"
 #include "rooftile/evaluate.h"
 #include "study/evaluate.h"
@@ -148,6 +149,8 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_labels(*command, context);
   add_evaluate_traffic(*command, context);
   add_evaluate_tiles(*command, context);
+  add_evaluate_steps(*command, context);
+  add_evaluate_nodes(*command, context);
   command->footer(
       "Every table has the mean, median, geometric mean and 90 % quantile of the errors, their "
       "bias, the share of rows inside of the interval, and baselines for comparison. "

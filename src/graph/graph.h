@@ -36,6 +36,9 @@ struct Node {
   /// Tensor parallel (execution/tensor_parallel.h): elements that the GPUs of a group add up behind
   /// this node's forward kernels (its output) and its backward kernels (the input's gradient).
   std::int64_t reduced_output = 0, reduced_gradient = 0;
+  /// An eager framework waits for the result before it can launch what follows: its shape depends
+  /// on values (boolean indexing).
+  bool synchronizes = false;
   bool operator==(const Node&) const = default;
 };
 
