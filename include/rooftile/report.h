@@ -38,10 +38,10 @@ struct BreakdownReport {
 /// One operator, grouped over the layers in which it repeats. With a pipeline times, bytes and
 /// FLOPs are those of a mean GPU: all launches / stages.
 struct OperatorReport {
-  std::string name;        ///< node in the model: "h.attn.c_attn"
-  std::string op;          ///< "linear", "softmax", ...
-  std::string phase;       ///< forward | backward | accumulate | optimizer
-  std::int64_t count = 0;  ///< launches in the step, of all stages of a replica
+  std::string name;         ///< node in the model: "h.attn.c_attn"
+  std::string op;           ///< "linear", "softmax", ...
+  std::string phase;        ///< forward | backward | accumulate | optimizer
+  std::int64_t count = 0;   ///< launches in the step, of all stages of a replica
   std::int64_t layers = 1;  ///< how often its block of the model repeats
   std::string shape;
   std::string dtype;

@@ -37,7 +37,8 @@ Status run_fit(FitCommand command, const Context& context) {
   std::error_code failed;
   std::filesystem::create_directories(command.out, failed);
   if (failed) return bad_input(command.out, "cannot be created: " + failed.message());
-  if (command.request.form == "stacks") return run_fit_stacks(command.request, command.out, session);
+  if (command.request.form == "stacks")
+    return run_fit_stacks(command.request, command.out, session);
   command.request.name = std::filesystem::path(command.out).filename().generic_string();
   command.request.checkpoint = command.out + "/checkpoint.json";
   ROOFTILE_TRY(const study::FitResult result, session.fit(command.request, progress_bar("fit")));
@@ -54,7 +55,8 @@ Status run_fit(FitCommand command, const Context& context) {
 void add_fit(CLI::App& app, Context& context) {
   auto options = std::make_shared<FitCommand>();
   CLI::App* command = app.add_subcommand("fit", "make a predictor from measured kernels");
-  command->add_option("dataset", options->request.files, "CSV files of measured kernels")->required();
+  command->add_option("dataset", options->request.files, "CSV files of measured kernels")
+      ->required();
   command->add_option("--out", options->out, "folder for weights.json and card.json")
       ->type_name("FOLDER");
   command

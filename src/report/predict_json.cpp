@@ -69,8 +69,8 @@ ordered_json throughput_json(const ThroughputReport& t) {
   for (const auto& [key, value] :
        {std::pair("tokens_per_s", t.tokens_per_s),
         std::pair("tokens_per_s_per_gpu", t.tokens_per_s_per_gpu),
-        std::pair("images_per_s", t.images_per_s), std::pair("mfu", t.mfu),
-        std::pair("mbu", t.mbu), std::pair("energy_per_token_j", t.energy_per_token_j)}) {
+        std::pair("images_per_s", t.images_per_s), std::pair("mfu", t.mfu), std::pair("mbu", t.mbu),
+        std::pair("energy_per_token_j", t.energy_per_token_j)}) {
     if (value) json[key] = *value;
   }
   return json;

@@ -59,8 +59,7 @@ TEST(Wrapped, NoLineIsWider) {
   const std::string path = "/a/very/long/path/of/folders/that/is/longer/than/forty/columns.json";
   EXPECT_EQ(wrapped("see " + path, 40, 0, 2),
             "see\n  /a/very/long/path/of/folders/that/is/\n  longer/than/forty/columns.json\n");
-  EXPECT_EQ(pieces("layers/attn.q_proj", 12),
-            (std::vector<std::string>{"layers/attn.", "q_proj"}));
+  EXPECT_EQ(pieces("layers/attn.q_proj", 12), (std::vector<std::string>{"layers/attn.", "q_proj"}));
   EXPECT_EQ(pieces("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
 }
 
