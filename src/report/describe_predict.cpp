@@ -45,6 +45,20 @@ std::string work_text(const Report& report) {
       format_count(static_cast<double>(report.parameters)));
 }
 
+/// "15300 tokens/s, MFU 52.1 %, MBU 31.0 %"
+std::string throughput_text(const Report& report) {
+  const ThroughputReport& t = report.throughput;
+  std::vector<std::string> parts;
+  if (t.tokens_per_s) parts.push_back(fmt::format("{:.4g} tokens/s", *t.tokens_per_s));
+  if (t.images_per_s) parts.push_back(fmt::format("{:.4g} images/s", *t.images_per_s));
+  if (report.parallel && report.parallel->gpus > 1 && t.tokens_per_s_per_gpu)
+    parts.push_back(fmt::format("{:.4g} per GPU", *t.tokens_per_s_per_gpu));
+  if (t.mfu) parts.push_back(fmt::format("MFU {:.1f} %", *t.mfu * 100));
+  if (t.mbu && report.request.phase == "decode")
+    parts.push_back(fmt::format("MBU {:.1f} %", *t.mbu * 100));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 /// Names with a time, its share of the step and a bar.
 Table shares_table(std::string kind, std::string title, ordered_json rows) {
   return {
@@ -189,6 +203,10 @@ Document describe(const Report& report, const DescribeOptions& options) {
   document.verdict = verdict_of(report);
   document.data = report_json(report, Operators::Listed);
   Facts step{.rows = {{"step", step_text(report)}}};
+  if (!report.assumed.empty())
+    step.rows.push_back({"assumed", fmt::format("{}", fmt::join(report.assumed, ", "))});
+  if (std::string text = throughput_text(report); !text.empty())
+    step.rows.push_back({"throughput", std::move(text)});
   const double hidden = report.latency.communication_ms - report.latency.exposed_communication_ms;
   if (hidden > 0)
     step.rows.push_back({"hidden", format_ms(hidden) + " of communication behind kernels"});

@@ -276,7 +276,11 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
   EstimatedKernels step;
   const bool modelled = !request.step.model.empty();
   if (modelled) {
-    ROOFTILE_TRY(step, estimate_kernels(request.step, {}, machine, session, *predictor));
+    // Profiles are of eager FP32 steps unless somebody says otherwise.
+    Request profiled = request.step;
+    if (profiled.dtype == "auto") profiled.dtype = "fp32";
+    if (profiled.stack == "auto") profiled.stack = "eager";
+    ROOFTILE_TRY(step, estimate_kernels(profiled, {}, machine, session, *predictor));
     for (std::string& note : step.notes) chart.warnings.push_back({"model", std::move(note)});
   }
   const auto matches = match_runs(chart, step.operators);
