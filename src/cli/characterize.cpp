@@ -110,7 +110,7 @@ Status measure(const Context& context, const CharacterizeArguments& a,
   return write_result(a, result);
 }
 
-/// The files that a run writes beside its result have one format each.
+/// The files that a run writes in addition to its result have one format each.
 Status check_endings(const CharacterizeArguments& a) {
   const std::vector<std::string> json{kMachineFile};
   const std::vector<std::string> csv{"csv"};

@@ -400,7 +400,7 @@ Result<RawProfile> NcuReport::run() {
   }
   if (lost_bytes_ > 0) {
     profile.notes.push_back(
-        fmt::format("{} bytes of the report are of a kind that is not known here and were left out",
+        fmt::format("{} bytes of the report are of an unknown kind and were left out",
                     lost_bytes_));
   }
   if (profile.device.isa.empty() && !major_.empty()) {

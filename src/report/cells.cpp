@@ -41,7 +41,7 @@ std::string plain_cell(const Column& column, const ordered_json& row) {
     parts.push_back(shown(value, column.unit));
   }
   if (same && first.is_string()) return first.get<std::string>();
-  // An interval without a width is none.
+  // An interval without a width is not shown.
   if (!any || (column.join == kInterval && same)) return std::string(kNothing);
   if (same && first.is_number() && first.get<double>() == 0) return "zero";
   return fmt::format("{}", fmt::join(parts, column.join));

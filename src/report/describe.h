@@ -96,7 +96,7 @@ Document describe(std::span<const calibration::TileAgreement> groups,
 Document describe(const calibration::Inspection& inspection, const ProvenanceReport& provenance);
 
 // gpus, models
-/// What a list of files has beside the data.
+/// What a list of files has in addition to the data.
 struct Notes {
   ProvenanceReport provenance;
   std::vector<std::string> warnings;

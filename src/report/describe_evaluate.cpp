@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `rooftile evaluate kernels` and `labels`: predicted times beside measured ones.
+// `rooftile evaluate kernels` and `labels`: predicted times next to measured ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "calibration/evaluate.h"
 #include "calibration/labels.h"
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "report/describe.h"
 #include "report/errors.h"
@@ -29,7 +30,7 @@ std::vector<Verdict> verdict_of(const std::vector<ErrorSummary>& summary) {
                                 [](const ErrorSummary& s) { return s.group == "all"; });
   if (all == summary.end()) return {};
   std::string text =
-      fmt::format("mean error {:.1f} % of {} rows", 100 * all->mean_error, all->cases);
+      fmt::format("mean error {:.1f} % of {}", 100 * all->mean_error, number_of(all->cases, "row"));
   if (const auto trivial = all->baseline("trivial"))
     text += fmt::format(", trivial baseline {:.1f} %", 100 * *trivial);
   return {{.text = std::move(text)}};
@@ -55,9 +56,8 @@ void add_errors(const std::vector<ErrorSummary>& summary, const std::vector<std:
 std::vector<std::string> heading_of(const calibration::Evaluation& evaluation) {
   std::vector<std::string> lines{accuracy_heading(evaluation.predictor, evaluation.left_out)};
   if (evaluation.skipped > 0)
-    lines.push_back(fmt::format("{} {} of dtypes or collectives that are not modelled skipped.",
-                                evaluation.skipped,
-                                evaluation.skipped == 1 ? "row was" : "rows were"));
+    lines.push_back(fmt::format("Skipped, as their dtypes or collectives are not modelled: {}.",
+                                number_of(evaluation.skipped, "row")));
   return lines;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/number_of.h"
 #include "report/describe.h"
 #include "report/gpu_json.h"
 #include "report/gpu_words.h"
@@ -133,10 +134,10 @@ Document describe(std::span<const LintedFile> files, const Notes& notes) {
     }
     for (std::string& item : exceptions(file)) declared.push_back(std::move(item));
   }
-  const auto plural = [](std::size_t n) { return n == 1 ? "" : "s"; };
-  document.title = fmt::format("{} file{}, {} rules: {} finding{}, {} declared exception{}",
-                               files.size(), plural(files.size()), hardware::lint_rules().size(),
-                               items.size(), plural(items.size()), allowed, plural(allowed));
+  document.title =
+      fmt::format("{}, {}: {}, {}", number_of(files.size(), "file"),
+                  number_of(hardware::lint_rules().size(), "rule"),
+                  number_of(items.size(), "finding"), number_of(allowed, "declared exception"));
   document.verdict = {{.text = document.title, .tone = items.empty() ? Tone::Good : Tone::Bad}};
   if (!items.empty())
     document.sections.emplace_back(Note{.title = "Findings", .lines = items, .list = true});

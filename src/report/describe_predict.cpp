@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "report/describe.h"
 #include "report/interval.h"
@@ -168,8 +169,8 @@ Facts algorithm_facts(const Report& report) {
   }
   Facts facts{.title = "convolutions by algorithm", .rows = {}};
   for (const auto& [name, sum] : by_name) {
-    facts.rows.push_back(
-        {std::string(name), fmt::format("{} launches, {}", sum.first, format_ms(sum.second))});
+    facts.rows.push_back({std::string(name), fmt::format("{}, {}", number_of(sum.first, "launch"),
+                                                         format_ms(sum.second))});
   }
   return facts;
 }

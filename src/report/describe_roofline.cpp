@@ -48,7 +48,8 @@ std::string roofs_text(const roofline::Chart& chart) {
 
 std::string total_text(const roofline::Chart& chart) {
   const roofline::Total& total = chart.total;
-  std::string text = fmt::format("{} kernels, {} launches", total.kernels, total.launches);
+  std::string text = fmt::format("{}, {}", number_of(total.kernels, "kernel"),
+                                 number_of(total.launches, "launch"));
   if (total.timed) text += ", " + format_ms(to_ms(total.time));
   const std::string_view bound = at_least(total.flops_complete);
   if (total.flops)
@@ -181,7 +182,7 @@ Table kernels_table(const roofline::Chart& chart, RooflineView view,
           .top = options.top};
 }
 
-/// Times and DRAM bytes of the kernels whose shapes are known, beside the measured ones.
+/// Times and DRAM bytes of the kernels whose shapes are known, next to the measured ones.
 Table predictions_table(const DescribeOptions& options) {
   return {
       .kind = "prediction",

@@ -140,7 +140,7 @@ std::vector<Column> balance_columns(const ScaleStep& step, const std::string& la
           {.title = "gains up to",
            .fields = {{"factor"}},
            .unit = Unit::Factor,
-           .hint = "beyond, less than 5 % come from twice as much"},
+           .hint = "beyond it, twice as much gains less than 5 %"},
           {.title = "speed-up there", .fields = {{"speedup"}}, .unit = Unit::Factor},
           {.title = "with twice as much",
            .fields = {{"speedup_at_2x"}},
@@ -154,9 +154,9 @@ void add_balance(const ScaleStep& step, std::size_t index, Document& document) {
                                        .columns = balance_columns(step, ""),
                                        .indent = 2});
   if (!step.balance.empty())
-    document.sections.emplace_back(
-        Note{.lines = {"1.00x: less than 5 % are gained from twice as much; 16x is the largest "
-                       "factor that is looked at."}});
+    document.sections.emplace_back(Note{
+        .lines = {"1.00x: twice as much gains less than 5 %; 16x is the largest factor that is "
+                  "tried."}});
   for (std::size_t i = 0; i < step.layers.size(); ++i) {
     if (step.layers[i].balance.empty()) continue;
     document.sections.emplace_back(

@@ -125,7 +125,7 @@ struct Table {
   std::string title = {};
   Rows rows;
   std::vector<Column> columns;
-  Data more = {};   ///< rows that follow in every format: the parts of a step that are no operators
+  Data more = {};   ///< rows that follow in every format: parts of a step that are not operators
   Data total = {};  ///< a last row, for people
   std::string order = {};  ///< people see the largest `at` first; empty: as in the tree
   std::string where = {};  ///< only rows that have a value there

@@ -112,7 +112,7 @@ OperatorReport of_mean_stage(OperatorReport report, std::int64_t stages) {
   return report;
 }
 
-/// How often the block of "block/node" repeats; 1 for what is no node, as the optimizer's update.
+/// How often the block of "block/node" repeats; 1 for what is not a node, such as the optimizer's update.
 std::int64_t layers_of(const std::string& name, const graph::Graph& graph) {
   const std::string_view block = std::string_view(name).substr(0, name.find('/'));
   for (const graph::Block& one : graph.blocks) {

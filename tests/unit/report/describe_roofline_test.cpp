@@ -188,7 +188,7 @@ TEST(ZeroAi, IsNotZeroWhereFlopsAreUnknown) {
   EXPECT_THAT(in_format("json", none), HasSubstr("\"zero_ai\": null"));
   // Of two kernels one is unknown, the other has no FLOPs.
   EXPECT_THAT(census_text(with(record).total),
-              HasSubstr("zero-AI: 1 kernels, 2 launches (50.0% of launches, 16.7% of time); FLOPs "
+              HasSubstr("zero-AI: 1 kernel, 2 launches (50.0% of launches, 16.7% of time); FLOPs "
                         "of 1 more kernel are unknown"));
 }
 

@@ -35,7 +35,7 @@ TEST(Lines, FormulasOfSpreadsheetsAreDefused) {
   for (const char* plain : {"-1.5", "+2", "-3e-05", "-", "=", "a=b"}) {
     EXPECT_EQ(csv_field(plain), plain);
   }
-  // A tab or a carriage return before the sign is no way around it.
+  // A tab or a carriage return before the sign does not get around it.
   EXPECT_EQ(csv_field("\t=1+1"), "\\x09=1+1");
   EXPECT_EQ(csv_field("\r=1+1"), "\\x0d=1+1");
 }
