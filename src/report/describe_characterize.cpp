@@ -75,12 +75,12 @@ Table rates_table(const Characterization& measured) {
 Table latency_table(const Characterization& measured) {
   ordered_json rows = ordered_json::array();
   for (const characterize::Plateau& p : measured.latencies)
-    rows.push_back({{"level", p.level}, {"ms", p.value * 1e3}});
+    rows.push_back({{"level", p.level}, {"time", format_time(Seconds::from_base(p.value))}});
   return {.kind = "latency",
           .title = "latency of a dependent load",
           .rows = {.own = std::move(rows)},
           .columns = {{.title = "level", .fields = {{"level"}}, .rank = Rank::Identity},
-                      {.title = "latency", .fields = {{"ms"}}, .unit = Unit::Milliseconds}},
+                      {.title = "latency", .fields = {{"time"}}}},
           .data = false};
 }
 
