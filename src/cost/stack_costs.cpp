@@ -31,7 +31,7 @@ constexpr std::array kStackParameters{
                          "of the host behind a point where it waits for the device", 0, 1e-2, 2e-5,
                          true},
     Parameter<StackForm>{"step", &StackForm::step, "s",
-                         "of a step beside its launches: scheduling, inputs, sampling", 0, 1, 0,
+                         "of a step in addition to its launches: scheduling, inputs, sampling", 0, 1, 0,
                          true},
     Parameter<StackForm>{"spread", &StackForm::spread, "1",
                          "the host's time lies within time / spread and time * spread", 1, 10, 1.3,

@@ -48,7 +48,7 @@ Status check_generate(const GenerateRequest& request) {
     }
   }
   if (request.batch && request.concurrency) {
-    return usage_error("--batch and --concurrency exclude each other",
+    return usage_error("--batch and --concurrency cannot be combined",
                        "--batch: sequences that start and end together; --concurrency: requests "
                        "in flight on a server");
   }
