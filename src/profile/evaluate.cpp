@@ -312,14 +312,19 @@ void other_warnings(const RawProfile& profile, const Findings& findings, Run& ru
   for (const std::string& note : profile.notes) warn(run, "import", note);
 }
 
-/// Launches were listed, and every counter of theirs is n/a or NaN.
+/// Launches were listed, and every counter that says what they did is n/a or NaN; peaks and clocks
+/// describe the machine.
 void nothing_measured(const RawProfile& profile, Run& run) {
-  const bool any =
-      std::any_of(profile.kernels.begin(), profile.kernels.end(), [](const KernelSeries& kernel) {
-        return std::any_of(kernel.columns.begin(), kernel.columns.end(),
-                           [](const Column& column) { return !column.values.empty(); });
+  const auto known = [](const KernelRecord& kernel) {
+    return kernel.time || kernel.flops || kernel.rates || kernel.speed_of_light.any() ||
+           kernel.bytes[0] || kernel.bytes[1] || kernel.bytes[2];
+  };
+  const auto failed = [](const Column& column) { return column.missing > 0; };
+  const bool tried =
+      std::any_of(profile.kernels.begin(), profile.kernels.end(), [&](const KernelSeries& kernel) {
+        return std::any_of(kernel.columns.begin(), kernel.columns.end(), failed);
       });
-  if (any || profile.kernels.empty()) return;
+  if (!tried || std::any_of(run.kernels.begin(), run.kernels.end(), known)) return;
   std::int64_t launches = 0;
   for (const KernelSeries& kernel : profile.kernels) launches += kernel.launches();
   warn(run, "nothing-measured",
@@ -385,8 +390,10 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
       findings.dropped_from += 1;
     }
     const KernelSeries& counted = complete ? *complete : *kernel;
+    const std::int64_t uncounted = findings.tensor_uncounted;
     run.kernels.push_back(evaluate_kernel(counted, counting, options, findings));
     if (count_shapes(counted, profile.works, run.kernels.back())) {
+      findings.tensor_uncounted = uncounted;  // shapes tell what counters do not
       findings.used("flops", "what the shapes of the operators ask for");
       findings.used("dram bytes", "compulsory: each operand of the operators moved once");
     }

@@ -5,13 +5,9 @@
 
 namespace rooftile::profile {
 
-namespace {
-
 using hardware::Pipe;
 
-/// The units that a product runs on, as far as format and name tell: 16 and 8 bits on the matrix
-/// units, FP32 only where the name says that it is rounded to TF32.
-hardware::RateKey traced_rate(const ops::KernelWork& work, std::string_view kernel) {
+hardware::RateKey traced_units(const ops::KernelWork& work, std::string_view kernel) {
   if (!work.matrix) return {work.compute, Pipe::Vector};
   if (work.compute != DType::Fp32 && work.compute != DType::Fp64) {
     return {work.compute, Pipe::Tensor};
@@ -24,8 +20,6 @@ hardware::RateKey traced_rate(const ops::KernelWork& work, std::string_view kern
   return {work.compute, Pipe::Vector};
 }
 
-}  // namespace
-
 bool count_shapes(const KernelSeries& kernel, const std::vector<TracedWork>& works,
                   KernelRecord& record) {
   if (record.flops || works.empty()) return false;
@@ -37,7 +31,7 @@ bool count_shapes(const KernelSeries& kernel, const std::vector<TracedWork>& wor
     if (launch.work == 0 || launch.work > works.size()) continue;
     const TracedWork& traced = works[launch.work - 1];
     const Flops done = traced.work.flops * traced.share;
-    flops_by[traced_rate(traced.work, kernel.name)] += done;
+    flops_by[traced_units(traced.work, kernel.name)] += done;
     flops += done;
     bytes += traced.work.bytes() * traced.share;
     known += 1;

@@ -4,12 +4,17 @@
 // kernels that nobody counted.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "profile/kernel_record.h"
 #include "profile/raw_profile.h"
 
 namespace rooftile::profile {
+
+/// The units that traced work runs on, as far as format and the kernel's name tell: 16 and 8 bits on
+/// the matrix units, FP32 only where the name says that it is rounded to TF32.
+hardware::RateKey traced_units(const ops::KernelWork& work, std::string_view kernel);
 
 /// Fills what the record lacks; false where the trace says nothing about the kernel. Launches whose
 /// operator is not known make the numbers lower bounds.

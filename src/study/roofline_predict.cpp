@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "cost/predictor.h"
 #include "ops/any_op.h"
+#include "profile/shapes.h"
 #include "report/make.h"
 #include "study/model_match.h"
 #include "study/predict.h"
@@ -142,13 +143,14 @@ std::optional<roofline::Prediction> by_trace(const KernelRecord& record,
   Seconds measured;
   for (const KernelRecord& group : record.groups) {
     if (!group.traced || !(group.traced->work.bytes().base() > 0.0)) continue;
-    const auto job = cost::bind(group.traced->work, machine);
+    ops::KernelWork work = group.traced->work;
+    if (work.matrix) work.compute = profile::traced_units(work, record.name).dtype;
+    const auto job = cost::bind(work, machine);
     if (!job) {
       lack = Lack::Rate;
       continue;
     }
-    const execution::Launch kernel{
-        .name = group.name, .count = group.launches, .work = group.traced->work};
+    const execution::Launch kernel{.name = group.name, .count = group.launches, .work = work};
     sum.add(report::make_operator({.kernel = kernel, .estimate = predictor.estimate(*job, machine)},
                                   machine),
             group.traced->share);
