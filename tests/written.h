@@ -24,12 +24,10 @@ std::string written(std::string_view format, const Result& result, int width = 1
 
 inline std::string written(std::string_view format, const std::vector<Report>& reports,
                            int width = 100) {
-  return write(format, describe(std::span<const Report>(reports)),
-                       {.width = width});
+  return write(format, describe(std::span<const Report>(reports)), {.width = width});
 }
 
-inline std::string written(std::string_view format, const Document& document,
-                           int width = 100) {
+inline std::string written(std::string_view format, const Document& document, int width = 100) {
   return write(format, document, {.width = width});
 }
 

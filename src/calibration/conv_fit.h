@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/validation_cell.h"
 #include "calibration/conv_campaigns.h"
+#include "calibration/validation_cell.h"
 
 namespace rooftile::calibration {
 

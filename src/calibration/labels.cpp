@@ -68,6 +68,8 @@ LabelRow label_of(const MeasuredStep& step, const std::string& device, const std
   row.request.gpu = device;
   row.request.sequence = step.sequence;
   row.request.batch = step.batch;
+  row.request.dtype = "fp32";
+  row.request.stack = "eager";
   row.request.phase = step.mode == "inf" ? "infer" : "train";
   row.modelled = apply_option(step.option, row.request);
   return row;

@@ -71,9 +71,10 @@ ValidationTable deepbench_table(const DeepBench& data, const ConvConstants& cons
                    "backward filter"};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const DeepBenchErrors& e = errors[i];
-    table.rows.push_back({data.gpus[i].name, e.implicit.cell(), ValidationCell::count(e.implicit.count),
-                          ValidationCell::count(e.dropped), e.implicit.inside_cell(), e.forward.cell(),
-                          e.data.cell(), e.filter.cell()});
+    table.rows.push_back({data.gpus[i].name, e.implicit.cell(),
+                          ValidationCell::count(e.implicit.count), ValidationCell::count(e.dropped),
+                          e.implicit.inside_cell(), e.forward.cell(), e.data.cell(),
+                          e.filter.cell()});
   }
   table.notes = {
       "Left out: rows labelled implicit GEMM above 0.97 of the FP32 peak at boost clock.",
@@ -84,8 +85,7 @@ ValidationTable deepbench_table(const DeepBench& data, const ConvConstants& cons
 
 /// How often the right algorithm was chosen.
 ValidationCell right_cell(const NeuSightErrors& e) {
-  const double percent =
-      100.0 * static_cast<double>(e.right) / static_cast<double>(e.all.count);
+  const double percent = 100.0 * static_cast<double>(e.right) / static_cast<double>(e.all.count);
   return {fmt::format("{:.0f} %", percent), {percent}};
 }
 
@@ -106,12 +106,10 @@ ValidationTable neusight_table(const NeuSight& data, const ConvConstants& consta
                    "drift first/last us"};
   for (std::size_t i = 0; i < data.gpus.size(); ++i) {
     const NeuSightErrors& e = result.errors[i];
-    table.rows.push_back({data.gpus[i].name, ValidationCell::count(e.implicit.count), e.implicit.cell(),
-                          e.implicit_flat.cell(), e.implicit_elsewhere.cell(),
+    table.rows.push_back({data.gpus[i].name, ValidationCell::count(e.implicit.count),
+                          e.implicit.cell(), e.implicit_flat.cell(), e.implicit_elsewhere.cell(),
                           ValidationCell::count(e.all.count), e.all.cell(), e.all_flat.cell(),
-                          e.all_elsewhere.cell(),
-                          right_cell(e),
-                          result.drift.first_and_last(i)});
+                          e.all_elsewhere.cell(), right_cell(e), result.drift.first_and_last(i)});
   }
   table.notes = {
       "Every row of this campaign carries host time that grows with the row number. \"Drift",

@@ -30,12 +30,13 @@ constexpr const char* kExplain = "Explain";
 constexpr const char* kMeasure = "Measure and fit";
 constexpr const char* kLists = "Look up";
 
-constexpr std::array kCommands{Command{kForecast, add_predict},     Command{kForecast, add_compare},
-                               Command{kExplain, add_kernel},       Command{kExplain, add_traffic},
-                               Command{kExplain, add_scale},        Command{kExplain, add_roofline},
-                               Command{kMeasure, add_characterize}, Command{kMeasure, add_fit},
-                               Command{kMeasure, add_evaluate},     Command{kLists, add_gpus},
-                               Command{kLists, add_models}};
+constexpr std::array kCommands{
+    Command{kForecast, add_predict},  Command{kForecast, add_compare},
+    Command{kForecast, add_generate}, Command{kExplain, add_kernel},
+    Command{kExplain, add_traffic},   Command{kExplain, add_scale},
+    Command{kExplain, add_roofline},  Command{kMeasure, add_characterize},
+    Command{kMeasure, add_fit},       Command{kMeasure, add_evaluate},
+    Command{kLists, add_gpus},        Command{kLists, add_models}};
 
 constexpr const char* kDescription =
     "rooftile measures, explains and forecasts deep-learning performance on GPUs.\n"
@@ -73,8 +74,11 @@ std::vector<std::string> list_options(const CLI::App& app) {
   return names;
 }
 
-/// rooftile help [COMMAND [KIND]].
-int show_help(const CLI::App& app, std::span<const std::string> words) {
+/// rooftile help [COMMAND [KIND]]; `help help` and `help --help` are `help`.
+int show_help(const CLI::App& app, std::vector<std::string> words) {
+  std::erase_if(words, [](const std::string& word) {
+    return word == "help" || word == "--help" || word == "-h";
+  });
   const auto command = find_command(app, words);
   if (!command) return fail(command.error());
   // CLI11 adds the command's own name to the path of its parent.
@@ -116,7 +120,7 @@ int run(int argc, const char* const* argv) {
     return 0;
   }
   std::vector<std::string> words = join_lists(arguments, list_options(app));
-  if (words.front() == "help") return show_help(app, std::span(words).subspan(1));
+  if (words.front() == "help") return show_help(app, words);
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(std::move(words));

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/evaluate.h"
 #include "report/describe.h"
 #include "rooftile/evaluate.h"
 #include "study/evaluate.h"
@@ -78,9 +79,9 @@ CLI::Option* add_file(CLI::App& command, std::vector<std::string>& files,
 }
 
 void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
-  const Subject subject =
-      add_subject(evaluate, context, "kernels",
-                  "kernels, fused layers and collectives against measured ones", run_evaluate_kernels);
+  const Subject subject = add_subject(evaluate, context, "kernels",
+                                      "kernels, fused layers and collectives against measured ones",
+                                      run_evaluate_kernels);
   EvaluateRequest& request = subject.options.request;
   subject.app.add_option("files", request.files, "CSV files of measured kernels")->required();
   subject.app.add_option("--predictor", request.predictor, "name, or folder that fit wrote");
@@ -93,7 +94,8 @@ void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
 
 void add_evaluate_labels(CLI::App& evaluate, Context& context) {
   const Subject subject = add_subject(evaluate, context, "labels",
-                                      "whole steps against measured ones, per GPU, model and mode", run_evaluate_labels);
+                                      "whole steps against measured ones, per GPU, model and mode",
+                                      run_evaluate_labels);
   EvaluateRequest& request = subject.options.request;
   add_file(subject.app, request.files, "CSV file of measured steps");
   subject.app.add_option("--models", request.models, "folder with the models' config files")
@@ -109,16 +111,17 @@ void add_evaluate_labels(CLI::App& evaluate, Context& context) {
 }
 
 void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
-  const Subject subject =
-      add_subject(evaluate, context, "traffic",
-                  "bytes against counters or simulations; times of convolutions",
-                  run_evaluate_traffic);
+  const Subject subject = add_subject(
+      evaluate, context, "traffic", "bytes against counters or simulations; times of convolutions",
+      run_evaluate_traffic);
   EvaluateRequest& request = subject.options.request;
   add_file(subject.app, request.files,
            "lru_reference.csv, counted bytes of convolutions or products, DeepBench or "
            "NeuSight conv.csv, or random: random layers against the simulator");
-  subject.app.add_option("--count", request.count, "number of random layers")->capture_default_str();
-  subject.app.add_option("--seed", request.seed, "seed of the random layers")->capture_default_str();
+  subject.app.add_option("--count", request.count, "number of random layers")
+      ->capture_default_str();
+  subject.app.add_option("--seed", request.seed, "seed of the random layers")
+      ->capture_default_str();
   CLI::Option* left_out =
       subject.app.add_flag("--leave-one-gpu-out", request.leave_one_gpu_out,
                            "measured times: fit the constants without each GPU");
@@ -130,9 +133,9 @@ void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
 }
 
 void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
-  const Subject subject = add_subject(
-      evaluate, context, "tiles", "tiles of matrix products against the launched ones",
-      run_evaluate_tiles);
+  const Subject subject =
+      add_subject(evaluate, context, "tiles", "tiles of matrix products against the launched ones",
+                  run_evaluate_tiles);
   EvaluateRequest& request = subject.options.request;
   subject.app.add_option("files", request.files, "CSV files of measured products")->required();
   add_refit_options(subject.app, request);
@@ -148,6 +151,8 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_labels(*command, context);
   add_evaluate_traffic(*command, context);
   add_evaluate_tiles(*command, context);
+  add_evaluate_steps(*command, context);
+  add_evaluate_nodes(*command, context);
   command->footer(
       "Every table has the mean, median, geometric mean and 90 % quantile of the errors, their "
       "bias, the share of rows inside of the interval, and baselines for comparison. "

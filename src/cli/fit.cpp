@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/evaluate.h"
 #include "core/file.h"
 #include "report/describe.h"
 #include "rooftile/fit.h"
@@ -36,6 +37,8 @@ Status run_fit(FitCommand command, const Context& context) {
   std::error_code failed;
   std::filesystem::create_directories(command.out, failed);
   if (failed) return bad_input(command.out, "cannot be created: " + failed.message());
+  if (command.request.form == "stacks")
+    return run_fit_stacks(command.request, command.out, session);
   command.request.name = std::filesystem::path(command.out).filename().generic_string();
   command.request.checkpoint = command.out + "/checkpoint.json";
   ROOFTILE_TRY(const study::FitResult result, session.fit(command.request, progress_bar("fit")));
@@ -52,13 +55,15 @@ Status run_fit(FitCommand command, const Context& context) {
 void add_fit(CLI::App& app, Context& context) {
   auto options = std::make_shared<FitCommand>();
   CLI::App* command = app.add_subcommand("fit", "make a predictor from measured kernels");
-  command->add_option("dataset", options->request.files, "CSV files of measured kernels")->required();
+  command->add_option("dataset", options->request.files, "CSV files of measured kernels")
+      ->required();
   command->add_option("--out", options->out, "folder for weights.json and card.json")
       ->type_name("FOLDER");
   command
       ->add_option("--form", options->request.form,
-                   "what to fit: the default forms, or the published NeuSight baseline")
-      ->check(CLI::IsMember({"rooftile", "neusight"}))
+                   "what to fit: the default forms, the published NeuSight baseline, or what "
+                   "software stacks cost (to measured steps and their all-reduces)")
+      ->check(CLI::IsMember({"rooftile", "neusight", "stacks"}))
       ->capture_default_str();
   command->add_option("--campaign", options->request.campaign,
                       "fit on the rows of one campaign only");

@@ -129,8 +129,7 @@ Status emit(const Output& output, const report::Document& document) {
 
 Status emit(const Output& output, const std::string& text) {
   // The writers of the other formats escape what names hold; text is made harmless here.
-  const std::string safe =
-      report::writer_of(output.format).lines ? report::safe_lines(text) : text;
+  const std::string safe = report::writer_of(output.format).lines ? report::safe_lines(text) : text;
   if (!output.file.empty() && output.file != "-") return write_file_atomic(output.file, safe);
   if (std::fwrite(safe.data(), 1, safe.size(), stdout) != safe.size() || std::fflush(stdout) != 0) {
     return bad_input("<stdout>", "cannot be written");

@@ -46,9 +46,9 @@ CLI::Option* add_phase_option(CLI::App& command, std::string& phase, const std::
   return command.add_option("--phase", phase, help)
       ->transform(
           [](const std::string& word) -> std::string {
-            if (word == "training") return "train";
-            if (word == "inference") return "infer";
-            return word;
+            const std::string lower = to_lower(word);
+            if (lower == "training") return "train";
+            return lower == "inference" ? "infer" : lower;
           },
           "")
       ->capture_default_str();

@@ -50,7 +50,6 @@ constexpr std::array kSynonyms{
     Synonym{"rooftile kernel", "gelu", "elementwise --function gelu"},
     Synonym{"rooftile kernel", "tanh", "elementwise --function tanh"},
     Synonym{"rooftile kernel", "pointwise", "elementwise"},
-    Synonym{"rooftile evaluate", "steps", "labels"},
 };
 
 struct OptionSynonym {

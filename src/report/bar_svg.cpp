@@ -154,8 +154,8 @@ std::string bar_row_svg(const BarChart& chart, const BarLayout& layout, const or
   const std::string label = bar_word(row, chart.label), tone = bar_word(row, chart.tone);
   const double middle = y + (layout.row_height - kBarSpace) / 2;
   std::string svg = fmt::format(
-      R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}<title>{}</title></text>)",
-      axis.left - 8, middle + 4, markup_escaped(shorten(label, 42)), markup_escaped(label));
+      R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}<title>{}</title></text>)", axis.left - 8,
+      middle + 4, markup_escaped(shorten(label, 42)), markup_escaped(label));
   double top = y;
   for (const BarSeries& series : chart.series) {
     const auto value = bar_number(row, series.at);

@@ -10,7 +10,7 @@ namespace rooftile::report {
 
 Drawing draw_bars(const Document& document, const BarChart& chart);
 
-/// Of a limiter, "good" or "bad"; black for what is none of them.
+/// Of a limiter, "good" or "bad"; black for anything else.
 std::string_view tone_color(std::string_view tone);
 
 }  // namespace rooftile::report

@@ -27,7 +27,7 @@ Bytes bytes_at(Resource level, const traffic::Traffic& traffic) {
   return level == Resource::L2 ? traffic.l2 : traffic.dram();
 }
 
-/// "54.2 GFLOP at 81 % of 66.9 TFLOP/s"; empty for a term that is no amount over a rate.
+/// "54.2 GFLOP at 81 % of 66.9 TFLOP/s"; empty for a term that is not an amount over a rate.
 std::string term_text(const std::string& resource, const OperatorReport& op,
                       const std::map<std::string, double>& rates) {
   const auto efficiency = op.breakdown.efficiency.find(resource);

@@ -41,7 +41,7 @@ std::string plain_cell(const Column& column, const ordered_json& row) {
     parts.push_back(shown(value, column.unit));
   }
   if (same && first.is_string()) return first.get<std::string>();
-  // An interval without a width is none.
+  // An interval without a width is not shown.
   if (!any || (column.join == kInterval && same)) return std::string(kNothing);
   if (same && first.is_number() && first.get<double>() == 0) return "zero";
   return fmt::format("{}", fmt::join(parts, column.join));
@@ -96,7 +96,8 @@ ordered_json sum_of(const Cells& cells, const std::vector<const ordered_json*>& 
   for (const Column* column : cells.columns) {
     const std::string& at = column->fields.empty() ? std::string() : column->fields.front().at;
     if (column->rank == Rank::Identity && !sum.contains(at) && sum.empty()) {
-      sum[at] = fmt::format("({} {})", rows.size() - from, rows.size() - from == 1 ? "other" : "others");
+      sum[at] =
+          fmt::format("({} {})", rows.size() - from, rows.size() - from == 1 ? "other" : "others");
     } else if (column->sum) {
       double total = 0;
       for (std::size_t i = from; i < rows.size(); ++i) total += number_at(*rows[i], at);
@@ -128,8 +129,7 @@ Cells cells_of(const Document& document, const Table& table, bool bars) {
   }
   for (std::size_t i = 0; i < most; ++i)
     cells.rows.push_back(line_of(cells, *list[i], largest, false));
-  if (most < list.size())
-    cells.rows.push_back(line_of(cells, sum_of(cells, list, most), 0, true));
+  if (most < list.size()) cells.rows.push_back(line_of(cells, sum_of(cells, list, most), 0, true));
   for (const ordered_json& row : table.more.json())
     cells.rows.push_back(line_of(cells, row, 0, true));
   if (!table.total.json().is_null())

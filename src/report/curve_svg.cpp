@@ -11,8 +11,7 @@ constexpr double kCurveGiga = 1e9;  ///< axes of rates are in G
 constexpr double kCurveLeft = 92, kCurveRight = 690, kCurveLegend = 706, kCurveWidth = 900,
                  kCurveTop = 46, kCurveHeight = 330;
 
-std::string curves_svg(const std::vector<Curve>& curves, const PlotFrame& frame,
-                       double top) {
+std::string curves_svg(const std::vector<Curve>& curves, const PlotFrame& frame, double top) {
   std::string svg;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const Curve& curve = curves[i];

@@ -14,6 +14,7 @@
 
 namespace rooftile {
 struct ErrorSummary;
+struct GenerateReport;
 struct KernelsReport;
 struct Report;
 struct ScaleReport;
@@ -23,6 +24,8 @@ struct Dataset;
 struct Evaluation;
 struct Inspection;
 struct LabelEvaluation;
+struct NodeEvaluation;
+struct StepEvaluation;
 struct TileAgreement;
 struct ValidationTable;
 }  // namespace calibration
@@ -60,6 +63,9 @@ void add_chart(const roofline::Chart& chart, Document& document);
 Document describe(const ReplayReport& report);
 Document describe(std::span<const Report> reports);
 
+// generate
+Document describe(const GenerateReport& report);
+
 // kernel, traffic, scale
 Document describe(const KernelsReport& report);
 Document describe(const TrafficReport& report);
@@ -82,13 +88,15 @@ Document describe(const calibration::Evaluation& evaluation, const calibration::
 /// Without the measured rows.
 Document describe(const calibration::Evaluation& evaluation);
 Document describe(const calibration::LabelEvaluation& evaluation);
+Document describe(const calibration::StepEvaluation& evaluation);
+Document describe(const calibration::NodeEvaluation& evaluation);
 Document describe(const calibration::ValidationTable& table);
 Document describe(std::span<const calibration::TileAgreement> groups,
                   const ProvenanceReport& provenance, const std::vector<std::string>& warnings);
 Document describe(const calibration::Inspection& inspection, const ProvenanceReport& provenance);
 
 // gpus, models
-/// What a list of files has beside the data.
+/// What a list of files has in addition to the data.
 struct Notes {
   ProvenanceReport provenance;
   std::vector<std::string> warnings;

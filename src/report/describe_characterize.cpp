@@ -34,24 +34,21 @@ Table bandwidth_table(const Characterization& measured) {
                     {"to_bytes", p.to.base()},
                     {"points", p.points}});
   }
-  return {.kind = "bandwidth",
-          .title = "bandwidth",
-          .rows = {.own = std::move(rows)},
-          .columns = {{.title = "level", .fields = {{"level"}}, .rank = Rank::Identity},
-                      {.title = "pattern", .fields = {{"pattern"}}, .rank = Rank::Identity},
-                      {.title = "bandwidth",
-                       .fields = {{"bytes_per_s"}},
-                       .unit = Unit::BytesPerSecond},
-                      {.title = "working sets, KiB",
-                       .fields = {{"from_bytes", "", 1024}, {"to_bytes", "", 1024}},
-                       .unit = Unit::Number,
-                       .rank = Rank::Useful,
-                       .join = " - "},
-                      {.title = "points",
-                       .fields = {{"points"}},
-                       .unit = Unit::Count,
-                       .rank = Rank::Detail}},
-          .data = false};
+  return {
+      .kind = "bandwidth",
+      .title = "bandwidth",
+      .rows = {.own = std::move(rows)},
+      .columns =
+          {{.title = "level", .fields = {{"level"}}, .rank = Rank::Identity},
+           {.title = "pattern", .fields = {{"pattern"}}, .rank = Rank::Identity},
+           {.title = "bandwidth", .fields = {{"bytes_per_s"}}, .unit = Unit::BytesPerSecond},
+           {.title = "working sets, KiB",
+            .fields = {{"from_bytes", "", 1024}, {"to_bytes", "", 1024}},
+            .unit = Unit::Number,
+            .rank = Rank::Useful,
+            .join = " - "},
+           {.title = "points", .fields = {{"points"}}, .unit = Unit::Count, .rank = Rank::Detail}},
+      .data = false};
 }
 
 Table rates_table(const Characterization& measured) {
@@ -78,12 +75,12 @@ Table rates_table(const Characterization& measured) {
 Table latency_table(const Characterization& measured) {
   ordered_json rows = ordered_json::array();
   for (const characterize::Plateau& p : measured.latencies)
-    rows.push_back({{"level", p.level}, {"ms", p.value * 1e3}});
+    rows.push_back({{"level", p.level}, {"time", format_time(Seconds::from_base(p.value))}});
   return {.kind = "latency",
           .title = "latency of a dependent load",
           .rows = {.own = std::move(rows)},
           .columns = {{.title = "level", .fields = {{"level"}}, .rank = Rank::Identity},
-                      {.title = "latency", .fields = {{"ms"}}, .unit = Unit::Milliseconds}},
+                      {.title = "latency", .fields = {{"time"}}}},
           .data = false};
 }
 
@@ -92,7 +89,8 @@ void add_charts(std::span<const characterize::Sample> samples, const hardware::C
   const MachineCurves curves = machine_curves(samples, ceilings);
   document.title = curves.title;
   document.subtitle = curves.subtitle;
-  for (CurveChart& chart : charts_of(curves)) document.sections.emplace_back(Figure(std::move(chart)));
+  for (CurveChart& chart : charts_of(curves))
+    document.sections.emplace_back(Figure(std::move(chart)));
 }
 
 }  // namespace
@@ -102,17 +100,20 @@ Document describe(const Characterization& measured, const hardware::Ceilings& ce
   add_charts(measured.samples, &ceilings, document);
   document.subtitle = fmt::format("{}, {}; {} units", measured.device.backend, measured.device.isa,
                                   measured.device.units);
-  document.files = {{"json", hardware::to_json(ceilings)},
-                    {"csv", characterize::write_samples(
-                                {.fingerprint = "final", .samples = measured.samples})}};
+  document.files = {
+      {"json", hardware::to_json(ceilings)},
+      {"csv", characterize::write_samples({.fingerprint = "final", .samples = measured.samples})}};
   document.sections.emplace_back(bandwidth_table(measured));
   document.sections.emplace_back(rates_table(measured));
   document.sections.emplace_back(latency_table(measured));
   Facts facts;
-  if (measured.shared)
-    facts.rows.push_back({"shared memory", format_rate(measured.shared->value)});
+  if (measured.shared) facts.rows.push_back({"shared memory", format_rate(measured.shared->value)});
   if (measured.launch)
     facts.rows.push_back({"launch overhead", format_time(measured.launch->value)});
+  for (const Characterization::Aside& aside : measured.asides) {
+    const auto [name, value] = characterize::describe(aside);
+    facts.rows.push_back({name, value});
+  }
   if (!facts.rows.empty()) document.sections.emplace_back(std::move(facts));
   if (!measured.device.notes.empty())
     document.sections.emplace_back(Note{.lines = measured.device.notes});
@@ -140,9 +141,9 @@ Document describe(const hardware::Ceilings& ceilings) {
       rows.push_back(
           {{"name", ceiling.name},
            {"per_second", ceiling.value},
-           {"text", ceiling.dtype ? format_rate(FlopsPerSecond::from_base(ceiling.value),
-                                                *ceiling.dtype, 3)
-                                  : format_rate(BytesPerSecond::from_base(ceiling.value))}});
+           {"text", ceiling.dtype
+                        ? format_rate(FlopsPerSecond::from_base(ceiling.value), *ceiling.dtype, 3)
+                        : format_rate(BytesPerSecond::from_base(ceiling.value))}});
     }
   }
   Document document;

@@ -141,8 +141,8 @@ Document describe(std::span<const Report> reports) {
   document.verdict = {{.text = fmt::format("fastest: {}, {}", fastest.request.gpu,
                                            format_ms(fastest.latency.total_ms))}};
   if (fastest.memory.fits)
-    document.verdict.push_back({.text = fits_text(fastest.memory),
-                                .tone = *fastest.memory.fits ? Tone::Good : Tone::Bad});
+    document.verdict.push_back(
+        {.text = fits_text(fastest.memory), .tone = *fastest.memory.fits ? Tone::Good : Tone::Bad});
   ordered_json json{{"schema", 1}, {"gpus", ordered_json::array()}};
   for (const Report& report : reports) {
     json["gpus"].push_back(gpu_row(report, slowest.latency.total_ms));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `rooftile evaluate kernels` and `labels`: predicted times beside measured ones.
+// `rooftile evaluate kernels` and `labels`: predicted times next to measured ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "calibration/evaluate.h"
 #include "calibration/labels.h"
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "report/describe.h"
 #include "report/errors.h"
@@ -28,8 +29,8 @@ std::vector<Verdict> verdict_of(const std::vector<ErrorSummary>& summary) {
   const auto all = std::find_if(summary.begin(), summary.end(),
                                 [](const ErrorSummary& s) { return s.group == "all"; });
   if (all == summary.end()) return {};
-  std::string text = fmt::format("mean error {:.1f} % of {} rows", 100 * all->mean_error,
-                                 all->cases);
+  std::string text =
+      fmt::format("mean error {:.1f} % of {}", 100 * all->mean_error, number_of(all->cases, "row"));
   if (const auto trivial = all->baseline("trivial"))
     text += fmt::format(", trivial baseline {:.1f} %", 100 * *trivial);
   return {{.text = std::move(text)}};
@@ -55,9 +56,8 @@ void add_errors(const std::vector<ErrorSummary>& summary, const std::vector<std:
 std::vector<std::string> heading_of(const calibration::Evaluation& evaluation) {
   std::vector<std::string> lines{accuracy_heading(evaluation.predictor, evaluation.left_out)};
   if (evaluation.skipped > 0)
-    lines.push_back(fmt::format(
-        "{} {} of dtypes or collectives that are not modelled skipped.", evaluation.skipped,
-        evaluation.skipped == 1 ? "row was" : "rows were"));
+    lines.push_back(fmt::format("Skipped, as their dtypes or collectives are not modelled: {}.",
+                                number_of(evaluation.skipped, "row")));
   return lines;
 }
 
@@ -137,9 +137,9 @@ Document describe_kernels(const calibration::Evaluation& evaluation,
   document.title = "Accuracy: kernels";
   document.data = kernels_json(evaluation, dataset);
   add_errors(evaluation.summary, heading_of(evaluation), document);
-  document.sections.emplace_back(cases_table({"device", "case", "class", "campaign", "measured_ms",
-                                              "predicted_ms", "low_ms", "high_ms", "error",
-                                              "bound_ms", "extrapolated", "neusight_ms"}));
+  document.sections.emplace_back(
+      cases_table({"device", "case", "class", "campaign", "measured_ms", "predicted_ms", "low_ms",
+                   "high_ms", "error", "bound_ms", "extrapolated", "neusight_ms"}));
   document.warnings = warnings_of(evaluation.warnings);
   document.provenance = evaluation.provenance;
   return document;
@@ -147,8 +147,7 @@ Document describe_kernels(const calibration::Evaluation& evaluation,
 
 }  // namespace
 
-Document describe(const calibration::Evaluation& evaluation,
-                  const calibration::Dataset& dataset) {
+Document describe(const calibration::Evaluation& evaluation, const calibration::Dataset& dataset) {
   return describe_kernels(evaluation, &dataset);
 }
 
@@ -161,20 +160,18 @@ Document describe(const calibration::LabelEvaluation& evaluation) {
   document.title = "Accuracy: steps";
   document.data = labels_json(evaluation);
   add_errors(evaluation.summary, heading_of(evaluation), document);
+  document.sections.emplace_back(Table{
+      .kind = "fusion",
+      .title = "fusion gain: the step without over the step with fused vector operators",
+      .rows = {.at = "/fusion"},
+      .columns = {{.title = "case", .fields = {{"case"}}, .rank = Rank::Identity},
+                  {.title = "device", .fields = {{"device"}}},
+                  {.title = "measured", .fields = {{"measured_gain"}}, .unit = Unit::Factor},
+                  {.title = "predicted", .fields = {{"predicted_gain"}}, .unit = Unit::Factor}},
+      .data = false});
   document.sections.emplace_back(
-      Table{.kind = "fusion",
-            .title = "fusion gain: the step without over the step with fused vector operators",
-            .rows = {.at = "/fusion"},
-            .columns = {{.title = "case", .fields = {{"case"}}, .rank = Rank::Identity},
-                        {.title = "device", .fields = {{"device"}}},
-                        {.title = "measured", .fields = {{"measured_gain"}}, .unit = Unit::Factor},
-                        {.title = "predicted",
-                         .fields = {{"predicted_gain"}},
-                         .unit = Unit::Factor}},
-            .data = false});
-  document.sections.emplace_back(cases_table({"device", "case", "measured_ms", "predicted_ms",
-                                              "low_ms", "high_ms", "bound_ms", "error",
-                                              "trivial_ms", "neusight_ms"}));
+      cases_table({"device", "case", "measured_ms", "predicted_ms", "low_ms", "high_ms", "bound_ms",
+                   "error", "trivial_ms", "neusight_ms"}));
   document.warnings = warnings_of(evaluation.warnings);
   document.provenance = evaluation.provenance;
   return document;

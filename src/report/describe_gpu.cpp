@@ -109,8 +109,7 @@ Table memory_table(const Machine& machine) {
     ordered_json one{{"memory", std::move(name)}, {"size", std::move(size)}};
     if (bandwidth) one["gb_per_s"] = bandwidth->value.base() / 1e9;
     one["from"] = bandwidth ? std::string(name_of(bandwidth->source)) : "unknown";
-    one["line"] =
-        fmt::format("{}/{}", scaled_text(spec.line, 1), scaled_text(spec.sector, 1));
+    one["line"] = fmt::format("{}/{}", scaled_text(spec.line, 1), scaled_text(spec.sector, 1));
     if (spec.latency) one["latency"] = spec.latency->base();
     rows.push_back(std::move(one));
   };
@@ -214,8 +213,8 @@ Note measured_note(const GpuSpec& gpu) {
                                      scaled_text(measured.dram_write, 1e9),
                                      scaled_text(measured.dram_copy, 1e9)));
   if (measured.latency_clock)
-    note.lines.push_back(fmt::format("latencies were counted at {:g} MHz",
-                                     measured.latency_clock->base() / 1e6));
+    note.lines.push_back(
+        fmt::format("latencies were counted at {:g} MHz", measured.latency_clock->base() / 1e6));
   for (const auto& [key, peak] : gpu.peak) {
     if (is_integer(key.dtype))
       note.lines.push_back(fmt::format("{} counts OP, not FLOP", name_of(key)));
@@ -239,8 +238,7 @@ void add_lint(const GpuSpec& gpu, Document& document) {
     if (finding.allowed) {
       groups[{finding.rule, *finding.allowed}].push_back(finding.pointer);
     } else {
-      findings.push_back(
-          fmt::format("{} {}: {}", finding.rule, finding.pointer, finding.message));
+      findings.push_back(fmt::format("{} {}: {}", finding.rule, finding.pointer, finding.message));
     }
   }
   for (const auto& [key, pointers] : groups)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/number_of.h"
 #include "report/describe.h"
 #include "report/gpu_json.h"
 #include "report/gpu_words.h"
@@ -32,31 +33,31 @@ Column number_column(std::string title, std::string at, std::string name, double
 }
 
 std::vector<Column> gpu_columns() {
-  return {{.title = "id", .fields = {{"id"}}, .rank = Rank::Identity},
-          {.title = "name", .fields = {{"name"}}, .rank = Rank::Detail, .form = Form::Prose},
-          {.title = "vendor", .fields = {{"vendor"}}, .form = Form::DataOnly},
-          {.title = "architecture", .fields = {{"architecture"}}, .rank = Rank::Extra},
-          {.title = "year", .fields = {{"year"}}, .unit = Unit::Count, .rank = Rank::Detail},
-          {.title = "SMs", .fields = {{"sm_count"}}, .unit = Unit::Count, .rank = Rank::Useful},
-          number_column("MHz", "boost_clock_hz", "boost_mhz", kMega, Rank::Useful, "boost clock"),
-          number_column("FP32", "peak_flop_per_s/fp32", "fp32_tflops", kTera, Rank::Essential,
-                        "TFLOP/s"),
-          number_column("16-bit", "peak_16_bit_flop_per_s", "best_16_bit_tflops", kTera,
-                        Rank::Essential, "TFLOP/s, dense, the better of FP16 and BF16"),
-          {.title = "fp16_tensor",
-           .fields = {{"peak_flop_per_s/fp16_tensor", "fp16_tensor_tflops", kTera}},
-           .unit = Unit::Number,
-           .form = Form::DataOnly},
-          {.title = "bf16_tensor",
-           .fields = {{"peak_flop_per_s/bf16_tensor", "bf16_tensor_tflops", kTera}},
-           .unit = Unit::Number,
-           .form = Form::DataOnly},
-          {.title = "memory", .fields = {{"dram_type"}}, .rank = Rank::Useful},
-          number_column("GB", "dram_bytes", "dram_gb", kGiga, Rank::Essential, "DRAM"),
-          number_column("GB/s", "dram_bytes_per_s", "dram_gb_per_s", kGiga, Rank::Essential,
-                        "DRAM"),
-          number_column("L2", "l2_bytes", "l2_mib", kMebi, Rank::Useful, "MiB"),
-          number_column("W", "power_w", "power_w", 1, Rank::Detail, "")};
+  return {
+      {.title = "id", .fields = {{"id"}}, .rank = Rank::Identity},
+      {.title = "name", .fields = {{"name"}}, .rank = Rank::Detail, .form = Form::Prose},
+      {.title = "vendor", .fields = {{"vendor"}}, .form = Form::DataOnly},
+      {.title = "architecture", .fields = {{"architecture"}}, .rank = Rank::Extra},
+      {.title = "year", .fields = {{"year"}}, .unit = Unit::Count, .rank = Rank::Detail},
+      {.title = "SMs", .fields = {{"sm_count"}}, .unit = Unit::Count, .rank = Rank::Useful},
+      number_column("MHz", "boost_clock_hz", "boost_mhz", kMega, Rank::Useful, "boost clock"),
+      number_column("FP32", "peak_flop_per_s/fp32", "fp32_tflops", kTera, Rank::Essential,
+                    "TFLOP/s"),
+      number_column("16-bit", "peak_16_bit_flop_per_s", "best_16_bit_tflops", kTera,
+                    Rank::Essential, "TFLOP/s, dense, the better of FP16 and BF16"),
+      {.title = "fp16_tensor",
+       .fields = {{"peak_flop_per_s/fp16_tensor", "fp16_tensor_tflops", kTera}},
+       .unit = Unit::Number,
+       .form = Form::DataOnly},
+      {.title = "bf16_tensor",
+       .fields = {{"peak_flop_per_s/bf16_tensor", "bf16_tensor_tflops", kTera}},
+       .unit = Unit::Number,
+       .form = Form::DataOnly},
+      {.title = "memory", .fields = {{"dram_type"}}, .rank = Rank::Useful},
+      number_column("GB", "dram_bytes", "dram_gb", kGiga, Rank::Essential, "DRAM"),
+      number_column("GB/s", "dram_bytes_per_s", "dram_gb_per_s", kGiga, Rank::Essential, "DRAM"),
+      number_column("L2", "l2_bytes", "l2_mib", kMebi, Rank::Useful, "MiB"),
+      number_column("W", "power_w", "power_w", 1, Rank::Detail, "")};
 }
 
 /// Allowed findings, one item per rule and reason.
@@ -67,7 +68,8 @@ std::vector<std::string> exceptions(const LintedFile& file) {
   }
   std::vector<std::string> items;
   for (const auto& [key, pointers] : groups)
-    items.push_back(fmt::format("{}: {}", file.id, exception_text(key.first, key.second, pointers)));
+    items.push_back(
+        fmt::format("{}: {}", file.id, exception_text(key.first, key.second, pointers)));
   return items;
 }
 
@@ -132,26 +134,25 @@ Document describe(std::span<const LintedFile> files, const Notes& notes) {
     }
     for (std::string& item : exceptions(file)) declared.push_back(std::move(item));
   }
-  const auto plural = [](std::size_t n) { return n == 1 ? "" : "s"; };
-  document.title = fmt::format("{} file{}, {} rules: {} finding{}, {} declared exception{}",
-                               files.size(), plural(files.size()), hardware::lint_rules().size(),
-                               items.size(), plural(items.size()), allowed, plural(allowed));
+  document.title =
+      fmt::format("{}, {}: {}, {}", number_of(files.size(), "file"),
+                  number_of(hardware::lint_rules().size(), "rule"),
+                  number_of(items.size(), "finding"), number_of(allowed, "declared exception"));
   document.verdict = {{.text = document.title, .tone = items.empty() ? Tone::Good : Tone::Bad}};
   if (!items.empty())
     document.sections.emplace_back(Note{.title = "Findings", .lines = items, .list = true});
   if (!declared.empty())
     document.sections.emplace_back(
         Note{.title = "Exceptions that the files declare", .lines = declared, .list = true});
-  document.sections.emplace_back(
-      Table{.kind = "finding",
-            .rows = {.own = finding_rows(files)},
-            .columns = {{.title = "file", .fields = {{"file"}}},
-                        {.title = "id", .fields = {{"id"}}},
-                        {.title = "rule", .fields = {{"rule"}}},
-                        {.title = "pointer", .fields = {{"pointer"}}},
-                        {.title = "message", .fields = {{"message"}}},
-                        {.title = "allowed", .fields = {{"allowed"}}}},
-            .shown = false});
+  document.sections.emplace_back(Table{.kind = "finding",
+                                       .rows = {.own = finding_rows(files)},
+                                       .columns = {{.title = "file", .fields = {{"file"}}},
+                                                   {.title = "id", .fields = {{"id"}}},
+                                                   {.title = "rule", .fields = {{"rule"}}},
+                                                   {.title = "pointer", .fields = {{"pointer"}}},
+                                                   {.title = "message", .fields = {{"message"}}},
+                                                   {.title = "allowed", .fields = {{"allowed"}}}},
+                                       .shown = false});
   document.warnings = warnings_of(notes.warnings);
   document.provenance = notes.provenance;
   return document;

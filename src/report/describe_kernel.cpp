@@ -55,10 +55,10 @@ Facts kernel_facts(const KernelReport& kernel, bool titled) {
     facts.rows.push_back(
         {"time", fmt::format("{} or more (provenance: bound)", format_ms(row.latency_ms))});
   } else {
-    facts.rows.push_back({"in a step", fmt::format("{} ({}; {}{})", format_ms(row.latency_ms),
-                                                   interval_text(row.low_ms, row.high_ms),
-                                                   row.provenance,
-                                                   row.extrapolated ? ", extrapolated" : "")});
+    facts.rows.push_back(
+        {"in a step", fmt::format("{} ({}; {}{})", format_ms(row.latency_ms),
+                                  interval_text(row.low_ms, row.high_ms), row.provenance,
+                                  row.extrapolated ? ", extrapolated" : "")});
     facts.rows.push_back(
         {"alone", fmt::format("{} ({}; {} of it the host)", format_ms(kernel.isolated.latency_ms),
                               interval_text(kernel.isolated.low_ms, kernel.isolated.high_ms),
@@ -77,8 +77,8 @@ Facts kernel_facts(const KernelReport& kernel, bool titled) {
                                             row.waves, row.wave_factor)});
   const std::string bound_limiter = limiter_of_bound(kernel);
   facts.rows.push_back({"limiter", row.limiter});
-  facts.rows.push_back({"bound", fmt::format("{}, limited by {}", format_ms(row.bound_ms),
-                                             bound_limiter)});
+  facts.rows.push_back(
+      {"bound", fmt::format("{}, limited by {}", format_ms(row.bound_ms), bound_limiter)});
   return facts;
 }
 
@@ -89,10 +89,7 @@ Table terms_table(std::string title, ordered_json rows) {
           .rows = {.own = std::move(rows)},
           .columns = {{.title = "", .fields = {{"resource"}}, .rank = Rank::Identity},
                       {.title = "", .fields = {{"ms"}}, .unit = Unit::Milliseconds},
-                      {.title = "",
-                       .fields = {{"ms"}},
-                       .rank = Rank::Detail,
-                       .form = Form::Bar},
+                      {.title = "", .fields = {{"ms"}}, .rank = Rank::Detail, .form = Form::Bar},
                       {.title = "",
                        .fields = {{"arithmetic"}},
                        .rank = Rank::Useful,
@@ -137,16 +134,13 @@ Document describe(const KernelsReport& report) {
                              : fmt::format("{} on {}", kernel_name(first), first.gpu_name);
   }
   std::vector<Column> columns = operator_columns(OperatorColumns::Alone);
-  columns.insert(columns.end(),
-                 {{.title = "gpu", .fields = {{"gpu"}}, .form = Form::DataOnly},
-                  {.title = "isolated",
-                   .fields = {{"isolated/latency_ms", "isolated_ms"}},
-                   .unit = Unit::Milliseconds,
-                   .form = Form::DataOnly}});
-  document.sections.emplace_back(Table{.kind = "kernel",
-                                       .rows = {.at = "/kernels"},
-                                       .columns = std::move(columns),
-                                       .shown = false});
+  columns.insert(columns.end(), {{.title = "gpu", .fields = {{"gpu"}}, .form = Form::DataOnly},
+                                 {.title = "isolated",
+                                  .fields = {{"isolated/latency_ms", "isolated_ms"}},
+                                  .unit = Unit::Milliseconds,
+                                  .form = Form::DataOnly}});
+  document.sections.emplace_back(Table{
+      .kind = "kernel", .rows = {.at = "/kernels"}, .columns = std::move(columns), .shown = false});
   document.warnings = warnings_of(report.warnings);
   document.provenance = report.provenance;
   return document;

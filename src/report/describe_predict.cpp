@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "report/describe.h"
 #include "report/interval.h"
@@ -23,7 +24,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string bytes_text(double bytes) { return format_bytes(Bytes::from_base(bytes)); }
+std::string bytes_text(double bytes) {
+  return format_bytes(Bytes::from_base(bytes));
+}
 
 std::string step_text(const Report& report) {
   const LatencyReport& latency = report.latency;
@@ -36,27 +39,38 @@ std::string step_text(const Report& report) {
 
 std::string work_text(const Report& report) {
   const double rate = report.flops / (report.latency.total_ms * 1e-3);
-  return fmt::format("{} in the step, {}{}; {} parameters",
-                     format_flops(Flops::from_base(report.flops)),
-                     report.predictor == "bound" ? "at most " : "",
-                     format_rate(FlopsPerSecond::from_base(rate)),
-                     format_count(static_cast<double>(report.parameters)));
+  return fmt::format(
+      "{} in the step, {}{}; {} parameters", format_flops(Flops::from_base(report.flops)),
+      report.predictor == "bound" ? "at most " : "", format_rate(FlopsPerSecond::from_base(rate)),
+      format_count(static_cast<double>(report.parameters)));
+}
+
+/// "15300 tokens/s, MFU 52.1 %, MBU 31.0 %"
+std::string throughput_text(const Report& report) {
+  const ThroughputReport& t = report.throughput;
+  std::vector<std::string> parts;
+  if (t.tokens_per_s) parts.push_back(fmt::format("{:.4g} tokens/s", *t.tokens_per_s));
+  if (t.images_per_s) parts.push_back(fmt::format("{:.4g} images/s", *t.images_per_s));
+  if (report.parallel && report.parallel->gpus > 1 && t.tokens_per_s_per_gpu)
+    parts.push_back(fmt::format("{:.4g} per GPU", *t.tokens_per_s_per_gpu));
+  if (t.mfu) parts.push_back(fmt::format("MFU {:.1f} %", *t.mfu * 100));
+  if (t.mbu && report.request.phase == "decode")
+    parts.push_back(fmt::format("MBU {:.1f} %", *t.mbu * 100));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// Names with a time, its share of the step and a bar.
 Table shares_table(std::string kind, std::string title, ordered_json rows) {
-  return {.kind = std::move(kind),
-          .title = std::move(title),
-          .rows = {.own = std::move(rows)},
-          .columns = {{.title = "", .fields = {{"name"}}, .rank = Rank::Identity},
-                      {.title = "", .fields = {{"latency_ms"}}, .unit = Unit::Milliseconds},
-                      {.title = "", .fields = {{"share"}}, .unit = Unit::Fraction},
-                      {.title = "",
-                       .fields = {{"share"}},
-                       .rank = Rank::Detail,
-                       .form = Form::Bar}},
-          .indent = 2,
-          .data = false};
+  return {
+      .kind = std::move(kind),
+      .title = std::move(title),
+      .rows = {.own = std::move(rows)},
+      .columns = {{.title = "", .fields = {{"name"}}, .rank = Rank::Identity},
+                  {.title = "", .fields = {{"latency_ms"}}, .unit = Unit::Milliseconds},
+                  {.title = "", .fields = {{"share"}}, .unit = Unit::Fraction},
+                  {.title = "", .fields = {{"share"}}, .rank = Rank::Detail, .form = Form::Bar}},
+      .indent = 2,
+      .data = false};
 }
 
 Table phases_table(const Report& report) {
@@ -81,18 +95,17 @@ Table limiters_table(const Report& report) {
   ordered_json rows = ordered_json::array();
   for (const auto& [name, share] : shares) {
     if (share > 0)
-      rows.push_back({{"name", name},
-                      {"latency_ms", share * report.latency.total_ms},
-                      {"share", share}});
+      rows.push_back(
+          {{"name", name}, {"latency_ms", share * report.latency.total_ms}, {"share", share}});
   }
   return shares_table("limiter", "limited by", std::move(rows));
 }
 
 Facts links_facts(const ParallelReport& parallel) {
   Facts facts{.title = "links in " + parallel.system, .rows = {}};
-  for (const auto& [name, link] : {std::pair("data", &parallel.data_link),
-                                   std::pair("tensor", &parallel.tensor_link),
-                                   std::pair("pipeline", &parallel.pipeline_link)}) {
+  for (const auto& [name, link] :
+       {std::pair("data", &parallel.data_link), std::pair("tensor", &parallel.tensor_link),
+        std::pair("pipeline", &parallel.pipeline_link)}) {
     if (!link->empty()) facts.rows.push_back({name, *link});
   }
   return facts;
@@ -118,9 +131,9 @@ Facts memory_facts(const Report& report) {
     parts.emplace_back("no optimizer state");
   part("activations", memory.activations_bytes);
   part("KV cache", memory.kv_cache_bytes);
-  return {.title = report.parallel ? "memory of the fullest GPU" : "memory",
-          .rows = {{"needs", memory_text(memory)},
-                   {"for", fmt::format("{}", fmt::join(parts, ", "))}}};
+  return {
+      .title = report.parallel ? "memory of the fullest GPU" : "memory",
+      .rows = {{"needs", memory_text(memory)}, {"for", fmt::format("{}", fmt::join(parts, ", "))}}};
 }
 
 Table operators_table(const Report& report, const DescribeOptions& options) {
@@ -134,9 +147,8 @@ Table operators_table(const Report& report, const DescribeOptions& options) {
   }
   const bool pipeline = report.parallel && report.parallel->pp > 1;
   return {.kind = "operator",
-          .title = pipeline
-                       ? "most expensive operators, all layers together, times of a mean GPU"
-                       : "most expensive operators, all layers together",
+          .title = pipeline ? "most expensive operators, all layers together, times of a mean GPU"
+                            : "most expensive operators, all layers together",
           .rows = {.at = "/operators"},
           .columns = operator_columns(OperatorColumns::OfStep),
           .more = std::move(waiting),
@@ -157,7 +169,7 @@ Facts algorithm_facts(const Report& report) {
   }
   Facts facts{.title = "convolutions by algorithm", .rows = {}};
   for (const auto& [name, sum] : by_name) {
-    facts.rows.push_back({std::string(name), fmt::format("{} launches, {}", sum.first,
+    facts.rows.push_back({std::string(name), fmt::format("{}, {}", number_of(sum.first, "launch"),
                                                          format_ms(sum.second))});
   }
   return facts;
@@ -167,17 +179,17 @@ std::vector<Verdict> verdict_of(const Report& report) {
   std::vector<Verdict> verdict{{.text = step_text(report)}};
   const MemoryReport& memory = report.memory;
   if (memory.fits) {
-    verdict.push_back({.text = fmt::format("{}: {} of {}", *memory.fits ? "fits" : "does not fit",
-                                           bytes_text(memory.total_bytes),
-                                           bytes_text(*memory.capacity_bytes)),
-                       .tone = *memory.fits ? Tone::Good : Tone::Bad});
+    verdict.push_back(
+        {.text = fmt::format("{}: {} of {}", *memory.fits ? "fits" : "does not fit",
+                             bytes_text(memory.total_bytes), bytes_text(*memory.capacity_bytes)),
+         .tone = *memory.fits ? Tone::Good : Tone::Bad});
   }
   const auto most =
       std::max_element(report.limiter_share.begin(), report.limiter_share.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != report.limiter_share.end())
-    verdict.push_back({.text = fmt::format("{:.0f} % of the time limited by {}",
-                                           most->second * 100, most->first)});
+    verdict.push_back({.text = fmt::format("{:.0f} % of the time limited by {}", most->second * 100,
+                                           most->first)});
   return verdict;
 }
 
@@ -191,8 +203,11 @@ Document describe(const Report& report, const DescribeOptions& options) {
   document.verdict = verdict_of(report);
   document.data = report_json(report, Operators::Listed);
   Facts step{.rows = {{"step", step_text(report)}}};
-  const double hidden =
-      report.latency.communication_ms - report.latency.exposed_communication_ms;
+  if (!report.assumed.empty())
+    step.rows.push_back({"assumed", fmt::format("{}", fmt::join(report.assumed, ", "))});
+  if (std::string text = throughput_text(report); !text.empty())
+    step.rows.push_back({"throughput", std::move(text)});
+  const double hidden = report.latency.communication_ms - report.latency.exposed_communication_ms;
   if (hidden > 0)
     step.rows.push_back({"hidden", format_ms(hidden) + " of communication behind kernels"});
   step.rows.push_back({"work", work_text(report)});
@@ -215,7 +230,7 @@ void add_chart(const roofline::Chart& chart, Document& document) {
   document.sections.insert(
       document.sections.begin(),
       Figure(RooflineChart{.chart = std::make_shared<const roofline::Chart>(chart),
-                          .in_data = false}));
+                           .in_data = false}));
 }
 
 }  // namespace rooftile::report

@@ -49,26 +49,25 @@ Document describe(const ReplayReport& report) {
     document.verdict = {{.text = document.title, .tone = Tone::Bad}};
   }
   if (!report.changes.empty())
-    document.sections.emplace_back(
-        Note{.title = "changed", .lines = report.changes, .list = true});
+    document.sections.emplace_back(Note{.title = "changed", .lines = report.changes, .list = true});
   if (!report.reproduced()) {
     if (report.changes.empty()) {
       document.sections.emplace_back(
           Note{.lines = {"Version, commit and inputs are the same: the report was edited, or made "
                          "by a program that its commit does not describe."}});
     }
-    document.sections.emplace_back(
-        Table{.kind = "difference",
-              .title = report.differences.size() > kMostDifferences
-                           ? fmt::format("{} values differ, these are the first",
-                                         report.differences.size())
-                           : std::string(),
-              .rows = {.at = "/differences"},
-              .columns = {{.title = "value", .fields = {{"pointer"}}, .rank = Rank::Identity},
-                          {.title = "then", .fields = {{"then"}}, .form = Form::Prose},
-                          {.title = "now", .fields = {{"now"}}, .form = Form::Prose}},
-              .top = kMostDifferences,
-              .indent = 2});
+    document.sections.emplace_back(Table{
+        .kind = "difference",
+        .title =
+            report.differences.size() > kMostDifferences
+                ? fmt::format("{} values differ, these are the first", report.differences.size())
+                : std::string(),
+        .rows = {.at = "/differences"},
+        .columns = {{.title = "value", .fields = {{"pointer"}}, .rank = Rank::Identity},
+                    {.title = "then", .fields = {{"then"}}, .form = Form::Prose},
+                    {.title = "now", .fields = {{"now"}}, .form = Form::Prose}},
+        .top = kMostDifferences,
+        .indent = 2});
   }
   document.warnings = warnings_of(report.warnings);
   document.provenance = report.provenance;

@@ -63,20 +63,19 @@ std::vector<Column> variant_columns(const ScaleStep& step, const std::string& at
 }
 
 void add_variants(const ScaleStep& step, std::size_t index, Document& document) {
-  document.sections.emplace_back(Table{.kind = "variant",
-                                       .rows = {.at = step_path(index, "variants"),
-                                                .first = step_path(index, "base")},
-                                       .columns = variant_columns(step, ""),
-                                       .indent = 2});
+  document.sections.emplace_back(
+      Table{.kind = "variant",
+            .rows = {.at = step_path(index, "variants"), .first = step_path(index, "base")},
+            .columns = variant_columns(step, ""),
+            .indent = 2});
   if (step.balanced.empty()) return;
   std::vector<Column> columns = variant_columns(step, "variant/");
   columns[1].title = "cheapest set";
   columns[1].rank = Rank::Essential;
   columns[1].form = Form::Prose;
-  columns.insert(columns.begin() + 1, {.title = "target",
-                                       .fields = {{"target"}},
-                                       .unit = Unit::Factor,
-                                       .rank = Rank::Identity});
+  columns.insert(
+      columns.begin() + 1,
+      {.title = "target", .fields = {{"target"}}, .unit = Unit::Factor, .rank = Rank::Identity});
   columns.push_back({.title = "reached", .fields = {{"reached"}}, .form = Form::DataOnly});
   document.sections.emplace_back(Table{.kind = "optimum",
                                        .rows = {.at = step_path(index, "balanced")},
@@ -100,40 +99,38 @@ void add_layers(const ScaleStep& step, std::size_t index, Document& document) {
                     {"time_ms", after},
                     {"base_limiter", "host"},
                     {"limiter", "host"}});
-  document.sections.emplace_back(
-      Table{.kind = "layer",
-            .rows = {.at = step_path(index, "layers")},
-            .columns = {step_column(step),
-                        {.title = "layer", .fields = {{"name", "layer"}}, .rank = Rank::Identity},
-                        {.title = "factors",
-                         .fields = {{"", "factors"}},
-                         .form = Form::DataOnly,
-                         .constant = variant_name(step.variants.front())},
-                        {.title = "x", .fields = {{"count"}}, .unit = Unit::Count},
-                        {.title = "shape",
-                         .fields = {{"shape"}},
-                         .rank = Rank::Extra,
-                         .form = Form::Shape},
-                        {.title = "before",
-                         .fields = {{"base_ms"}},
-                         .unit = Unit::Milliseconds,
-                         .rank = Rank::Useful},
-                        {.title = "after", .fields = {{"time_ms"}}, .unit = Unit::Milliseconds},
-                        {.title = "speed-up", .fields = {{"speedup"}}, .unit = Unit::Factor},
-                        {.title = "limiter", .fields = {{"base_limiter"}}, .rank = Rank::Useful},
-                        {.title = "then", .fields = {{"limiter"}}},
-                        {.title = "gains most from",
-                         .fields = {{"gains_most/resource"}, {"gains_most/speedup_at_2x"}},
-                         .unit = Unit::Factor,
-                         .rank = Rank::Detail,
-                         .form = Form::Shown,
-                         .join = " x2: "},
-                        {.title = "algorithm",
-                         .fields = {{"base_algorithm"}, {"algorithm"}},
-                         .rank = Rank::Extra,
-                         .join = ", then "}},
-            .more = std::move(host),
-            .indent = 2});
+  document.sections.emplace_back(Table{
+      .kind = "layer",
+      .rows = {.at = step_path(index, "layers")},
+      .columns =
+          {step_column(step),
+           {.title = "layer", .fields = {{"name", "layer"}}, .rank = Rank::Identity},
+           {.title = "factors",
+            .fields = {{"", "factors"}},
+            .form = Form::DataOnly,
+            .constant = variant_name(step.variants.front())},
+           {.title = "x", .fields = {{"count"}}, .unit = Unit::Count},
+           {.title = "shape", .fields = {{"shape"}}, .rank = Rank::Extra, .form = Form::Shape},
+           {.title = "before",
+            .fields = {{"base_ms"}},
+            .unit = Unit::Milliseconds,
+            .rank = Rank::Useful},
+           {.title = "after", .fields = {{"time_ms"}}, .unit = Unit::Milliseconds},
+           {.title = "speed-up", .fields = {{"speedup"}}, .unit = Unit::Factor},
+           {.title = "limiter", .fields = {{"base_limiter"}}, .rank = Rank::Useful},
+           {.title = "then", .fields = {{"limiter"}}},
+           {.title = "gains most from",
+            .fields = {{"gains_most/resource"}, {"gains_most/speedup_at_2x"}},
+            .unit = Unit::Factor,
+            .rank = Rank::Detail,
+            .form = Form::Shown,
+            .join = " x2: "},
+           {.title = "algorithm",
+            .fields = {{"base_algorithm"}, {"algorithm"}},
+            .rank = Rank::Extra,
+            .join = ", then "}},
+      .more = std::move(host),
+      .indent = 2});
 }
 
 std::vector<Column> balance_columns(const ScaleStep& step, const std::string& layer) {
@@ -143,7 +140,7 @@ std::vector<Column> balance_columns(const ScaleStep& step, const std::string& la
           {.title = "gains up to",
            .fields = {{"factor"}},
            .unit = Unit::Factor,
-           .hint = "beyond, less than 5 % come from twice as much"},
+           .hint = "beyond it, twice as much gains less than 5 %"},
           {.title = "speed-up there", .fields = {{"speedup"}}, .unit = Unit::Factor},
           {.title = "with twice as much",
            .fields = {{"speedup_at_2x"}},
@@ -157,9 +154,9 @@ void add_balance(const ScaleStep& step, std::size_t index, Document& document) {
                                        .columns = balance_columns(step, ""),
                                        .indent = 2});
   if (!step.balance.empty())
-    document.sections.emplace_back(
-        Note{.lines = {"1.00x: less than 5 % are gained from twice as much; 16x is the largest "
-                       "factor that is looked at."}});
+    document.sections.emplace_back(Note{
+        .lines = {"1.00x: twice as much gains less than 5 %; 16x is the largest factor that is "
+                  "tried."}});
   for (std::size_t i = 0; i < step.layers.size(); ++i) {
     if (step.layers[i].balance.empty()) continue;
     document.sections.emplace_back(
@@ -238,11 +235,10 @@ std::vector<Verdict> verdict_of(const ScaleReport& report) {
 
 Document describe(const ScaleReport& report) {
   Document document;
-  document.title = report.steps.size() == 1
-                       ? fmt::format("{} on variants of {}", report.steps.front().name,
-                                     report.gpu_name)
-                       : fmt::format("{} steps on variants of {}", report.steps.size(),
-                                     report.gpu_name);
+  document.title =
+      report.steps.size() == 1
+          ? fmt::format("{} on variants of {}", report.steps.front().name, report.gpu_name)
+          : fmt::format("{} steps on variants of {}", report.steps.size(), report.gpu_name);
   document.verdict = verdict_of(report);
   document.data = scale_json(report);
   for (std::size_t i = 0; i < report.steps.size(); ++i) {

@@ -21,7 +21,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string bytes_of(double bytes) { return format_bytes(Bytes::from_base(bytes)); }
+std::string bytes_of(double bytes) {
+  return format_bytes(Bytes::from_base(bytes));
+}
 
 Column bytes_column(std::string title, std::string at, Rank rank) {
   return {.title = std::move(title),
@@ -115,18 +117,16 @@ Table algorithms_table(const LayerTraffic& layer) {
                                part_of_step(layer), layer.algorithm, layer.ctas, layer.tile,
                                layer.waves),
           .rows = {.at = "/layers/0/algorithms"},
-          .columns = {{.title = "algorithm", .fields = {{"name"}}, .rank = Rank::Identity},
-                      {.title = "tile", .fields = {{"tile"}}, .rank = Rank::Detail},
-                      {.title = "FLOPs",
-                       .fields = {{"flops"}},
-                       .unit = Unit::Flops,
-                       .rank = Rank::Useful},
-                      bytes_column("L1", "l1_bytes", Rank::Detail),
-                      bytes_column("L2", "l2_bytes", Rank::Detail),
-                      bytes_column("DRAM rd", "dram_read_bytes", Rank::Useful),
-                      bytes_column("wr", "dram_write_bytes", Rank::Extra),
-                      {.title = "time", .fields = {{"latency_ms"}}, .unit = Unit::Milliseconds},
-                      {.title = "limiter", .fields = {{"limiter"}}}},
+          .columns =
+              {{.title = "algorithm", .fields = {{"name"}}, .rank = Rank::Identity},
+               {.title = "tile", .fields = {{"tile"}}, .rank = Rank::Detail},
+               {.title = "FLOPs", .fields = {{"flops"}}, .unit = Unit::Flops, .rank = Rank::Useful},
+               bytes_column("L1", "l1_bytes", Rank::Detail),
+               bytes_column("L2", "l2_bytes", Rank::Detail),
+               bytes_column("DRAM rd", "dram_read_bytes", Rank::Useful),
+               bytes_column("wr", "dram_write_bytes", Rank::Extra),
+               {.title = "time", .fields = {{"latency_ms"}}, .unit = Unit::Milliseconds},
+               {.title = "limiter", .fields = {{"limiter"}}}},
           .indent = 2,
           .data = false};
 }
@@ -168,9 +168,10 @@ std::string exact_text(const TrafficReport& report) {
     launches += layer.count;
   }
   if (counted == 0) return {};
-  return fmt::format("with the {} bytes of {} of {} launches (the others are closed forms) the step "
-                     "would take {}, uncalibrated",
-                     report.traffic_model, counted, launches, format_ms(time));
+  return fmt::format(
+      "with the {} bytes of {} of {} launches (the others are closed forms) the step "
+      "would take {}, uncalibrated",
+      report.traffic_model, counted, launches, format_ms(time));
 }
 
 Facts total_facts(const TrafficReport& report) {
@@ -188,11 +189,11 @@ Facts total_facts(const TrafficReport& report) {
   if (report.host_ms > 0) share["host"] += report.host_ms;
   std::vector<std::string> parts;
   for (const auto& [name, ms] : share)
-    parts.push_back(fmt::format("{} {:.0f} %", name,
-                                report.total_ms > 0 ? 100 * ms / report.total_ms : 0.0));
-  Facts facts{.rows = {{"all layers", fmt::format("L1 {}, L2 {}, DRAM {} read and {} written",
-                                                  bytes_of(sum.l1), bytes_of(sum.l2),
-                                                  bytes_of(sum.dram), bytes_of(written))},
+    parts.push_back(
+        fmt::format("{} {:.0f} %", name, report.total_ms > 0 ? 100 * ms / report.total_ms : 0.0));
+  Facts facts{.rows = {{"all layers",
+                        fmt::format("L1 {}, L2 {}, DRAM {} read and {} written", bytes_of(sum.l1),
+                                    bytes_of(sum.l2), bytes_of(sum.dram), bytes_of(written))},
                        {"step", fmt::format("{}; time by limiter: {}", format_ms(report.total_ms),
                                             fmt::join(parts, ", "))}}};
   if (std::string exact = exact_text(report); !exact.empty())
@@ -205,11 +206,11 @@ Facts total_facts(const TrafficReport& report) {
 Document describe(const TrafficReport& report) {
   Document document;
   const bool one = report.model_name.empty();
-  document.title = fmt::format("Traffic of {} on {}", one ? "one layer" : report.model_name,
-                               report.gpu_name);
-  document.subtitle = fmt::format(
-      "traffic model: {}; bytes are loads of one launch; % of the roofs of L1/L2/DRAM",
-      report.traffic_model);
+  document.title =
+      fmt::format("Traffic of {} on {}", one ? "one layer" : report.model_name, report.gpu_name);
+  document.subtitle =
+      fmt::format("traffic model: {}; bytes are loads of one launch; % of the roofs of L1/L2/DRAM",
+                  report.traffic_model);
   document.verdict = {{.text = fmt::format("{} in all", format_ms(report.total_ms))}};
   document.data = traffic_json(report);
   document.sections.emplace_back(Figure(traffic_chart(report)));

@@ -67,10 +67,10 @@ Table shown_table(const calibration::ValidationTable& table) {
     // The name of a CSV column is the title, as the tree has it.
     columns.push_back({.title = table.columns[i],
                        .fields = {{fmt::format("{}", i), table.columns[i]}},
-                       .rank = i == 0   ? Rank::Identity
-                               : i < 4  ? Rank::Essential
-                               : i < 7  ? Rank::Useful
-                                        : Rank::Detail});
+                       .rank = i == 0  ? Rank::Identity
+                               : i < 4 ? Rank::Essential
+                               : i < 7 ? Rank::Useful
+                                       : Rank::Detail});
   }
   return {.kind = "row", .rows = {.own = std::move(rows)}, .columns = std::move(columns)};
 }
@@ -105,8 +105,8 @@ BarChart tiles_chart() {
 std::string range_text(const cost::learned::Range& range) {
   std::string text;
   for (const auto& [dimension, limits] : range.dimensions)
-    text += fmt::format("{}{} {:g}..{:g}", text.empty() ? "" : ", ", dimension, limits[0],
-                        limits[1]);
+    text +=
+        fmt::format("{}{} {:g}..{:g}", text.empty() ? "" : ", ", dimension, limits[0], limits[1]);
   return fmt::format("{} ({}; {})", text, fmt::join(range.dtypes, ", "),
                      fmt::join(range.vendors, ", "));
 }
@@ -221,8 +221,7 @@ Document describe(const calibration::Inspection& inspection, const ProvenanceRep
     ranges.rows.push_back({name, range_text(range)});
   if (!ranges.rows.empty()) document.sections.emplace_back(std::move(ranges));
   if (!inspection.notes.empty())
-    document.sections.emplace_back(
-        Note{.title = "Notes", .lines = inspection.notes, .list = true});
+    document.sections.emplace_back(Note{.title = "Notes", .lines = inspection.notes, .list = true});
   std::vector<std::string> suspicious;
   for (const calibration::Suspicious& s : inspection.suspicious)
     suspicious.push_back(fmt::format("{}: {}", s.where, s.reason));

@@ -19,9 +19,9 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 16> kUnitNames{
-    "",      "count",       "amount",     "ms",       "signed_ms", "bytes",
-    "flops", "bytes_per_s", "flop_per_s", "fraction", "percent",   "signed_fraction",
-    "factor", "number",     "decimals",   "phase"};
+    "",       "count",       "amount",     "ms",       "signed_ms", "bytes",
+    "flops",  "bytes_per_s", "flop_per_s", "fraction", "percent",   "signed_fraction",
+    "factor", "number",      "decimals",   "phase"};
 
 /// Up to four significant digits without an exponent: 1978.9 -> "1979", 0.206 -> "0.206".
 std::string number_text(double value) {
@@ -77,18 +77,26 @@ std::string subjects_text(const std::vector<std::string>& subjects) {
 
 }  // namespace
 
-Data::Data() : json_(std::make_unique<ordered_json>()) {}
-Data::Data(ordered_json json) : json_(std::make_unique<ordered_json>(std::move(json))) {}
-Data::Data(const Data& other) : json_(std::make_unique<ordered_json>(*other.json_)) {}
-Data::Data(Data&& other) noexcept : json_(std::exchange(other.json_, nullptr)) {}
+Data::Data() : json_(std::make_unique<ordered_json>()) {
+}
+Data::Data(ordered_json json) : json_(std::make_unique<ordered_json>(std::move(json))) {
+}
+Data::Data(const Data& other) : json_(std::make_unique<ordered_json>(*other.json_)) {
+}
+Data::Data(Data&& other) noexcept : json_(std::exchange(other.json_, nullptr)) {
+}
 Data& Data::operator=(Data other) noexcept {
   std::swap(json_, other.json_);
   return *this;
 }
 Data::~Data() = default;
-bool Data::operator==(const Data& other) const { return *json_ == *other.json_; }
+bool Data::operator==(const Data& other) const {
+  return *json_ == *other.json_;
+}
 
-std::string_view name_of(Unit unit) { return kUnitNames[static_cast<std::size_t>(unit)]; }
+std::string_view name_of(Unit unit) {
+  return kUnitNames[static_cast<std::size_t>(unit)];
+}
 
 const ordered_json& value_at(const ordered_json& row, std::string_view at) {
   static const ordered_json kNothing;
@@ -164,14 +172,14 @@ std::vector<std::string> folded(const std::vector<Warning>& warnings) {
   std::vector<Kind> kinds;
   for (const Warning& warning : warnings) {
     std::string key = kind_of(warning);
-    auto it = std::find_if(kinds.begin(), kinds.end(),
-                           [&](const Kind& kind) { return kind.key == key; });
+    auto it =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.key == key; });
     if (it == kinds.end())
       it = kinds.insert(kinds.end(), {.key = std::move(key), .first = &warning, .subjects = {}});
     ++it->count;
     it->same = it->same && it->first->text == warning.text;
-    if (!warning.subject.empty() && std::find(it->subjects.begin(), it->subjects.end(),
-                                              warning.subject) == it->subjects.end())
+    if (!warning.subject.empty() &&
+        std::find(it->subjects.begin(), it->subjects.end(), warning.subject) == it->subjects.end())
       it->subjects.push_back(warning.subject);
   }
   std::vector<std::string> lines;

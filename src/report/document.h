@@ -52,22 +52,22 @@ class Data {
 /// What a number of the tree counts. Text and pictures show it with a prefix and few digits, data
 /// formats as it is.
 enum class Unit : std::uint8_t {
-  None,            ///< names, words, yes and no
-  Count,           ///< 36
-  Amount,          ///< 1.54 B: a count with a prefix
-  Milliseconds,    ///< 12.3 ms
+  None,                ///< names, words, yes and no
+  Count,               ///< 36
+  Amount,              ///< 1.54 B: a count with a prefix
+  Milliseconds,        ///< 12.3 ms
   SignedMilliseconds,  ///< +12.3 ms
-  Bytes,           ///< 1.24 GB
-  Flops,           ///< 54.2 GFLOP
-  BytesPerSecond,  ///< 3.35 TB/s
-  FlopsPerSecond,  ///< 66.9 TFLOP/s
-  Fraction,        ///< 35.2 %
-  Percent,         ///< the same in whole numbers: 35 %
-  SignedFraction,  ///< +35.2 %
-  Factor,          ///< 1.43x
-  Number,          ///< up to four significant digits
-  Decimals,        ///< 0.25: two of them
-  Phase,           ///< "fwd" where room is short
+  Bytes,               ///< 1.24 GB
+  Flops,               ///< 54.2 GFLOP
+  BytesPerSecond,      ///< 3.35 TB/s
+  FlopsPerSecond,      ///< 66.9 TFLOP/s
+  Fraction,            ///< 35.2 %
+  Percent,             ///< the same in whole numbers: 35 %
+  SignedFraction,      ///< +35.2 %
+  Factor,              ///< 1.43x
+  Number,              ///< up to four significant digits
+  Decimals,            ///< 0.25: two of them
+  Phase,               ///< "fwd" where room is short
 };
 /// "ms", "bytes", "fraction"; empty for names.
 std::string_view name_of(Unit unit);
@@ -104,10 +104,10 @@ struct Column {
   Unit unit = Unit::None;
   Rank rank = Rank::Essential;
   Form form = Form::Plain;
-  std::string hint = {};                       ///< what it means
-  std::string_view join = "/";                 ///< between several fields; " - " makes an interval
-  std::optional<std::string> constant = {};    ///< the same in all rows, instead of fields
-  bool sum = false;                            ///< adds up: shown for the rows that are not
+  std::string hint = {};                     ///< what it means
+  std::string_view join = "/";               ///< between several fields; " - " makes an interval
+  std::optional<std::string> constant = {};  ///< the same in all rows, instead of fields
+  bool sum = false;                          ///< adds up: shown for the rows that are not
   /// At: where this is false the value is a lower bound, ">=1.2".
   std::string lower_bound = {};
   std::string starred = {};  ///< at: where there is something, "152 %*"; a note says what
@@ -125,11 +125,11 @@ struct Table {
   std::string title = {};
   Rows rows;
   std::vector<Column> columns;
-  Data more = {};    ///< rows that follow in every format: the parts of a step that are no operators
-  Data total = {};   ///< a last row, for people
-  std::string order = {};   ///< people see the largest `at` first; empty: as in the tree
-  std::string where = {};   ///< only rows that have a value there
-  std::size_t top = 0;      ///< people see so many rows, the others as one sum; 0: all
+  Data more = {};   ///< rows that follow in every format: parts of a step that are not operators
+  Data total = {};  ///< a last row, for people
+  std::string order = {};  ///< people see the largest `at` first; empty: as in the tree
+  std::string where = {};  ///< only rows that have a value there
+  std::size_t top = 0;     ///< people see so many rows, the others as one sum; 0: all
   int indent = 0;
   bool shown = true;  ///< to people
   bool data = true;   ///< in CSV
@@ -148,9 +148,9 @@ struct Facts {
 struct Note {
   std::string title = {};
   std::vector<std::string> lines;
-  bool list = false;         ///< items
-  bool verbatim = false;     ///< lines that were laid out by hand (a plot of characters)
-  bool text_only = false;    ///< the other formats show the same in another way
+  bool list = false;       ///< items
+  bool verbatim = false;   ///< lines that were laid out by hand (a plot of characters)
+  bool text_only = false;  ///< the other formats show the same in another way
 };
 
 // Charts. Their rows are found as those of tables are.
@@ -166,11 +166,11 @@ struct BarChart {
   std::string axis;  ///< what the bars measure
   Unit unit = Unit::Number;
   Rows rows;
-  std::string label, group = {};    ///< at; `group` stands before the label
+  std::string label, group = {};  ///< at; `group` stands before the label
   std::vector<BarSeries> series = {};
   std::string mark = {}, mark_name = {};  ///< at: a tick in every row, a bound for instance
   std::string remark = {};                ///< at: text behind the bars
-  std::string tone = {};  ///< at: which colour: a limiter, "good", "bad"
+  std::string tone = {};                  ///< at: which colour: a limiter, "good", "bad"
   struct Line {
     double value = 0;
     std::string text;

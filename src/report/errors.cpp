@@ -77,22 +77,20 @@ Table errors_table(std::span<const ErrorSummary> summary) {
     columns.insert(columns.begin() + 11,
                    error_column("published", "published_error/neusight", Rank::Detail,
                                 "what NeuSight's authors predicted, where the file has it"));
-  return {.kind = "summary",
-          .rows = {.at = "/summary"},
-          .columns = std::move(columns),
-          .data = false};
+  return {
+      .kind = "summary", .rows = {.at = "/summary"}, .columns = std::move(columns), .data = false};
 }
 
 BarChart errors_chart(std::span<const ErrorSummary> summary) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const ErrorSummary& s : summary) {
     if (rows.size() >= kMostBars) break;
-    nlohmann::ordered_json row{{"label", s.group},
-                               {"error", s.mean_error},
-                               {"median", s.median_error},
-                               {"p90", s.p90_error},
-                               {"remark", fmt::format("{} {}", s.cases,
-                                                      s.cases == 1 ? "row" : "rows")}};
+    nlohmann::ordered_json row{
+        {"label", s.group},
+        {"error", s.mean_error},
+        {"median", s.median_error},
+        {"p90", s.p90_error},
+        {"remark", fmt::format("{} {}", s.cases, s.cases == 1 ? "row" : "rows")}};
     if (const auto trivial = s.baseline("trivial")) row["trivial"] = *trivial;
     rows.push_back(std::move(row));
   }
@@ -106,10 +104,10 @@ BarChart errors_chart(std::span<const ErrorSummary> summary) {
           .mark = "trivial",
           .mark_name = "trivial baseline",
           .remark = "remark",
-          .note = fmt::format("whiskers: from the median to 90 % of the rows{}",
-                              cut ? fmt::format("; the first {} of {} groups", kMostBars,
-                                                summary.size())
-                                  : std::string())};
+          .note = fmt::format(
+              "whiskers: from the median to 90 % of the rows{}",
+              cut ? fmt::format("; the first {} of {} groups", kMostBars, summary.size())
+                  : std::string())};
 }
 
 std::string accuracy_heading(const std::string& predictor, bool left_out) {

@@ -155,9 +155,9 @@ ordered_json gpus_json(std::span<const GpuSpec> gpus, const Notes& notes) {
     list.push_back(std::move(entry));
   }
   return {{"schema", 1},
-                    {"gpus", list},
-                    {"provenance", provenance_json(notes.provenance)},
-                    {"warnings", notes.warnings}};
+          {"gpus", list},
+          {"provenance", provenance_json(notes.provenance)},
+          {"warnings", notes.warnings}};
 }
 
 ordered_json gpu_json(const Machine& machine, const Notes& notes) {
@@ -207,10 +207,10 @@ ordered_json lint_json(std::span<const LintedFile> files, const Notes& notes) {
     list.push_back(std::move(entry));
   }
   return {{"schema", 1},
-                    {"clean", hardware::is_clean(files)},
-                    {"files", list},
-                    {"provenance", provenance_json(notes.provenance)},
-                    {"warnings", notes.warnings}};
+          {"clean", hardware::is_clean(files)},
+          {"files", list},
+          {"provenance", provenance_json(notes.provenance)},
+          {"warnings", notes.warnings}};
 }
 
 }  // namespace rooftile::report

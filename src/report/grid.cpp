@@ -18,8 +18,12 @@ constexpr std::size_t kNarrowest = 8;  ///< of what can give way
 bool continues(const GridColumn& column) {
   return column.rank == Rank::Identity || column.form == Form::Prose;
 }
-bool names_rows(const GridColumn& column) { return column.rank == Rank::Identity; }
-bool is_shape(const GridColumn& column) { return column.form == Form::Shape; }
+bool names_rows(const GridColumn& column) {
+  return column.rank == Rank::Identity;
+}
+bool is_shape(const GridColumn& column) {
+  return column.form == Form::Shape;
+}
 
 }  // namespace
 
@@ -64,8 +68,7 @@ void Grid::widen(Layout& layout, const std::vector<std::size_t>& natural) const 
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (layout.gone[c]) continue;
     const std::size_t used = total(layout), all = static_cast<std::size_t>(width_);
-    if (used < all)
-      layout.widths[c] = std::min(natural[c], layout.widths[c] + (all - used));
+    if (used < all) layout.widths[c] = std::min(natural[c], layout.widths[c] + (all - used));
   }
 }
 

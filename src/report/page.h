@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-
 namespace rooftile::report {
 
 /// docs/format/page.md; `json` is the data of the page.

@@ -64,6 +64,18 @@ std::string sharing(const ParallelReport& parallel) {
                      fmt::join(parts, ", "));
 }
 
+ordered_json throughput_json(const ThroughputReport& t) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [key, value] :
+       {std::pair("tokens_per_s", t.tokens_per_s),
+        std::pair("tokens_per_s_per_gpu", t.tokens_per_s_per_gpu),
+        std::pair("images_per_s", t.images_per_s), std::pair("mfu", t.mfu), std::pair("mbu", t.mbu),
+        std::pair("energy_per_token_j", t.energy_per_token_j)}) {
+    if (value) json[key] = *value;
+  }
+  return json;
+}
+
 }  // namespace
 
 ordered_json report_json(const Report& report, Operators operators) {
@@ -74,6 +86,7 @@ ordered_json report_json(const Report& report, Operators operators) {
                     {"gpu", report.gpu_name},
                     {"predictor", report.predictor},
                     {"roofs", report.roofs},
+                    {"assumed", report.assumed},
                     {"latency",
                      {{"total_ms", latency.total_ms},
                       {"low_ms", latency.low_ms},
@@ -83,6 +96,7 @@ ordered_json report_json(const Report& report, Operators operators) {
                       {"optimizer_ms", latency.optimizer_ms},
                       {"communication_ms", latency.communication_ms},
                       {"exposed_communication_ms", latency.exposed_communication_ms}}},
+                    {"rates", throughput_json(report.throughput)},
                     {"parts", parts_json(report.parts)},
                     {"bound", {{"total_ms", report.bound_total_ms}}},
                     {"flops", report.flops},
@@ -96,7 +110,7 @@ ordered_json report_json(const Report& report, Operators operators) {
       list.back()["share"] = op.latency_ms / latency.total_ms;
       list.back()["layers"] = op.layers;
     }
-    json["rates"] = report.rates;
+    json["rates"].update(ordered_json(report.rates));
     json["provenance"] = provenance_json(report.provenance);
   }
   json["warnings"] = report.warnings;
@@ -213,8 +227,10 @@ std::string workload(const Report& report) {
     text += fmt::format(" ({} tokens in the cache)", *request.context);
   }
   text += fmt::format(", {}", request.dtype);
-  if (request.attention != "eager") text += fmt::format(", {} attention", request.attention);
-  if (request.fusion != "none") text += ", compiled";
+  if (request.stack != "eager") text += fmt::format(", {}", request.stack);
+  if (request.attention != "auto") text += fmt::format(", {} attention", request.attention);
+  if (request.fusion != "auto")
+    text += request.fusion == "compile" ? ", compiled" : ", nothing fused";
   if (report.parallel) text += ", " + sharing(*report.parallel);
   return text;
 }

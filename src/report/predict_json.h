@@ -22,7 +22,7 @@ nlohmann::ordered_json operator_json(const OperatorReport& op);
 enum class OperatorColumns : std::uint8_t { OfStep, Alone };
 std::vector<Column> operator_columns(OperatorColumns which);
 
-/// The parts of the step that are no operators and take time: hidden communication (negative),
+/// The parts of the step that are not operators and take time: hidden communication (negative),
 /// host, idle.
 std::vector<const PartReport*> waiting_parts(const Report& report);
 

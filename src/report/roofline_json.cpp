@@ -36,6 +36,7 @@ ordered_json ceilings_json(const Chart& chart) {
                     {"clock_mhz", nullptr},
                     {"launch_overhead_us", to_us(chart.launch_overhead)}};
   if (chart.roofs.clock) json["clock_mhz"] = chart.roofs.clock->base() * 1e-6;
+  if (chart.roofs.boost) json["boost_clock_mhz"] = chart.roofs.boost->base() * 1e-6;
   json["bandwidth"] = ordered_json::object();
   for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
     json["bandwidth"][roof.name] = {{"gbps", roof.bandwidth.base() * 1e-9},
@@ -80,9 +81,11 @@ ordered_json terms_json(const roofline::BoundTerms& terms) {
 }
 
 ordered_json prediction_json(const Chart& chart, const roofline::Prediction& predicted) {
-  ordered_json json{{"match", predicted.match},         {"shape", predicted.shape},
-                    {"time_ms", to_ms(predicted.time)}, {"low_ms", to_ms(predicted.low)},
-                    {"high_ms", to_ms(predicted.high)}, {"flops", predicted.flops.base()}};
+  ordered_json json{
+      {"match", predicted.match},         {"shape", predicted.shape},
+      {"launches", predicted.launches},   {"measured_ms", milliseconds(predicted.measured)},
+      {"time_ms", to_ms(predicted.time)}, {"low_ms", to_ms(predicted.low)},
+      {"high_ms", to_ms(predicted.high)}, {"flops", predicted.flops.base()}};
   for (const MemoryLevel level : hardware::kMemoryLevels) {
     const Bytes bytes = predicted.bytes[static_cast<std::size_t>(level)];
     const std::string name(name_of(level));
@@ -133,10 +136,19 @@ ordered_json point_json(const Chart& chart, const Point& point) {
     json["needed_fraction"] =
         max(point.bound.value_or(Seconds{}), point.terms.launch) / *record.time;
   }
+  json["from_shapes"] = record.from_shapes;
+  json["advice"] = point.advice.empty() ? ordered_json(nullptr) : ordered_json(point.advice);
+  json["gain_ms"] = to_ms(point.gain);
+  json["predicted_ms"] =
+      point.predicted ? ordered_json(to_ms(point.predicted->time)) : ordered_json(nullptr);
   if (point.predicted) {
-    json["predicted"] = prediction_json(chart, *point.predicted);
-    if (record.time && record.time->base() > 0.0)
-      json["predicted"]["time_ratio"] = point.predicted->time / *record.time;
+    const roofline::Prediction& predicted = *point.predicted;
+    json["predicted"] = prediction_json(chart, predicted);
+    if (predicted.measured && predicted.measured->base() > 0.0)
+      json["predicted"]["time_ratio"] = predicted.time / *predicted.measured;
+    // Bytes that follow from shapes were not counted by anybody.
+    json["predicted"]["counted_dram_bytes"] =
+        record.from_shapes ? ordered_json(nullptr) : number(record.bytes_at(MemoryLevel::Dram));
   }
   json["clock_mhz"] = record.clock ? ordered_json(record.clock->base() * 1e-6) : nullptr;
   json["grid"] = record.grid ? ordered_json(*record.grid) : nullptr;
@@ -177,6 +189,34 @@ ordered_json total_json(const Chart& chart, const roofline::Total& total) {
   return json;
 }
 
+ordered_json shares_json(const std::vector<profile::TimeShare>& shares) {
+  ordered_json json = ordered_json::array();
+  for (const profile::TimeShare& share : shares) {
+    json.push_back(
+        {{"name", share.name}, {"launches", share.launches}, {"time_ms", to_ms(share.time)}});
+  }
+  return json;
+}
+
+ordered_json timeline_json(const profile::Timeline& timeline) {
+  return {{"devices", timeline.devices},
+          {"span_ms", to_ms(timeline.span)},
+          {"busy_ms", to_ms(timeline.busy)},
+          {"idle_ms", to_ms(timeline.idle)},
+          {"host_late_ms", milliseconds(timeline.host_late)},
+          {"late_stretches", timeline.late_stretches},
+          {"late_launches", timeline.late_launches},
+          {"late_span_ms", to_ms(timeline.late_span)},
+          {"communication_ms", to_ms(timeline.communication)},
+          {"exposed_communication_ms", to_ms(timeline.exposed_communication)},
+          {"phases", shares_json(timeline.phases)},
+          {"annotations", shares_json(timeline.annotations)}};
+}
+
+ordered_json name_or_null(std::string_view name) {
+  return name.empty() ? ordered_json(nullptr) : ordered_json(name);
+}
+
 ordered_json difference_json(const Chart& chart, const roofline::Difference& difference) {
   const auto side = [&chart](const std::optional<KernelRecord>& record) {
     return record ? record_json(chart, *record) : ordered_json(nullptr);
@@ -184,8 +224,20 @@ ordered_json difference_json(const Chart& chart, const roofline::Difference& dif
   return {{"name", difference.name},
           {"short_name", difference.short_name},
           {"delta_ms", to_ms(difference.delta)},
+          {"paired_by", name_or_null(name_of(difference.paired))},
+          {"change", name_or_null(difference.change)},
           {"first", side(difference.first)},
           {"second", side(difference.second)}};
+}
+
+ordered_json comparison_json(const Chart& chart, const roofline::Comparison& pair) {
+  ordered_json json{{"first", pair.first}, {"second", pair.second}};
+  json["paired_time_fraction"] = {{"first", pair.paired_first}, {"second", pair.paired_second}};
+  json["classes"] = ordered_json::array();
+  for (const auto& one : pair.classes) json["classes"].push_back(difference_json(chart, one));
+  json["kernels"] = ordered_json::array();
+  for (const auto& one : pair.kernels) json["kernels"].push_back(difference_json(chart, one));
+  return json;
 }
 
 }  // namespace
@@ -204,18 +256,13 @@ ordered_json roofline_json(const Chart& chart) {
     ordered_json one{{"phase", phase.label}, {"files", phase.files}};
     one["total"] = total_json(chart, phase.total);
     one["zero_ai"] = census_json(phase.total);
+    if (phase.timeline) one["timeline"] = timeline_json(*phase.timeline);
     json["phases"].push_back(std::move(one));
   }
   if (chart.comparison) {
-    ordered_json& comparison = json["comparison"];
-    comparison = {{"first", chart.comparison->first}, {"second", chart.comparison->second}};
-    comparison["classes"] = ordered_json::array();
-    for (const auto& one : chart.comparison->classes) {
-      comparison["classes"].push_back(difference_json(chart, one));
-    }
-    comparison["kernels"] = ordered_json::array();
-    for (const auto& one : chart.comparison->kernels) {
-      comparison["kernels"].push_back(difference_json(chart, one));
+    json["comparison"] = comparison_json(chart, *chart.comparison);
+    for (const roofline::Comparison& pair : chart.more_comparisons) {
+      json["more_comparisons"].push_back(comparison_json(chart, pair));
     }
   }
   json["formulas"] = ordered_json::array();

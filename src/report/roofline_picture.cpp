@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/roofline_words.h"
 #include "report/lines.h"
+#include "report/roofline_words.h"
 
 namespace rooftile::report {
 
@@ -168,10 +168,10 @@ Drawing draw_picture(const Chart& chart, const Picture& picture) {
   double y = bottom + kListGap;
   const double height = y + kListRow * static_cast<double>(listed + closing.size());
   std::string svg = fmt::format(R"(<text x="16" y="28" font-size="16" font-weight="bold">{}</text>)"
-                     R"(<text x="16" y="47" {}>{}</text>)"
-                     "\n",
-                     markup_escaped(shorten(chart.title, 84)), kMuted,
-                     markup_escaped(roofs_line(chart)));
+                                R"(<text x="16" y="47" {}>{}</text>)"
+                                "\n",
+                                markup_escaped(shorten(chart.title, 84)), kMuted,
+                                markup_escaped(roofs_line(chart)));
   svg += legend_svg(picture.legend) + picture.plot + muted_line(bottom + 60, picture.note);
   for (std::size_t i = 0; i < listed; ++i, y += kListRow) {
     svg += list_row(chart, i, y, picture.drawn[i]);

@@ -71,7 +71,7 @@ struct Direction {
 /// A short arrow that leaves a marker of `size` around a pixel: the true place is further there.
 std::string lower_bound_svg(double x, double y, double size, Direction towards);
 
-/// Numbers beside their markers: to the right where there is room, else left, above or below. They
+/// Numbers next to their markers: to the right where there is room, else left, above or below. They
 /// keep clear of each other and of the markers of numbered kernels.
 class NumberPlacer {
  public:

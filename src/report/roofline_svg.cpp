@@ -248,11 +248,11 @@ Drawing draw_roofline(const Chart& chart) {
   const std::vector<FlatRoof> compute = flat_roofs(drawn_compute_roofs(chart));
   const PlotFrame frame = frame_of(chart, compute, layout_of(legend));
   return draw_picture(chart,
-                     {.legend = legend,
-                      .plot = frame_svg(frame) + roofs_svg(chart, frame, compute) +
-                              points_svg(chart, frame) + predictions_svg(chart, frame),
-                      .note = "one marker per kernel and level; area: time; numbers: list below",
-                      .drawn = drawn_points(chart)});
+                      {.legend = legend,
+                       .plot = frame_svg(frame) + roofs_svg(chart, frame, compute) +
+                               points_svg(chart, frame) + predictions_svg(chart, frame),
+                       .note = "one marker per kernel and level; area: time; numbers: list below",
+                       .drawn = drawn_points(chart)});
 }
 
 }  // namespace rooftile::report

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/text.h"
+#include "report/lines.h"
 #include "report/roofline_picture.h"
 #include "report/roofline_svg.h"
 #include "report/roofline_words.h"
 #include "report/svg.h"
-#include "report/lines.h"
 
 namespace rooftile::report {
 
@@ -176,10 +176,10 @@ Drawing draw_time_roofline(const Chart& chart) {
   std::string note = "area: time; numbers: list below";
   if (on_edge) note += "; on the lower edge: no FLOPs";
   return draw_picture(chart, {.legend = legend,
-                             .plot = frame_svg(frame) + balance + launch_boxes_svg(chart, frame) +
-                                     stretched_points_svg(chart, frame),
-                             .note = note,
-                             .drawn = drawn});
+                              .plot = frame_svg(frame) + balance + launch_boxes_svg(chart, frame) +
+                                      stretched_points_svg(chart, frame),
+                              .note = note,
+                              .drawn = drawn});
 }
 
 }  // namespace rooftile::report

@@ -64,18 +64,18 @@ ordered_json step_json(const ScaleStep& step) {
   }
   for (const ScaledLayer& layer : step.layers) {
     ordered_json row{{"name", layer.name},
-                              {"shape", layer.shape},
-                              {"count", layer.count},
-                              {"base_ms", layer.base_ms},
-                              {"time_ms", layer.time_ms},
-                              {"speedup", layer.base_ms / layer.time_ms},
-                              {"base_limiter", layer.base_limiter},
-                              {"base_bottleneck", layer.base_limiter},
-                              {"limiter", layer.limiter},
-                              {"bottleneck", layer.limiter},
-                              {"base_algorithm", layer.base_algorithm},
-                              {"algorithm", layer.algorithm},
-                              {"balance", balance_json(layer.balance)}};
+                     {"shape", layer.shape},
+                     {"count", layer.count},
+                     {"base_ms", layer.base_ms},
+                     {"time_ms", layer.time_ms},
+                     {"speedup", layer.base_ms / layer.time_ms},
+                     {"base_limiter", layer.base_limiter},
+                     {"base_bottleneck", layer.base_limiter},
+                     {"limiter", layer.limiter},
+                     {"bottleneck", layer.limiter},
+                     {"base_algorithm", layer.base_algorithm},
+                     {"algorithm", layer.algorithm},
+                     {"balance", balance_json(layer.balance)}};
     add_best(layer, row);
     json["layers"].push_back(std::move(row));
   }

@@ -19,7 +19,9 @@ struct Run {
   std::int64_t layers = 1;
 };
 
-std::string block_of(const OperatorReport& op) { return op.name.substr(0, op.name.find('/')); }
+std::string block_of(const OperatorReport& op) {
+  return op.name.substr(0, op.name.find('/'));
+}
 
 std::vector<Run> runs_of(std::span<const OperatorReport* const> operators) {
   std::vector<Run> runs;
@@ -41,7 +43,8 @@ class Builder {
     double launches = 0;
     for (const OperatorReport& op : report.operators) launches += static_cast<double>(op.count);
     single_ = launches <= kMostLaunches;
-    timeline_.tracks = {"phase", "layer", single_ ? "stream 0: kernels" : "stream 0: kernels, summed",
+    timeline_.tracks = {"phase", "layer",
+                        single_ ? "stream 0: kernels" : "stream 0: kernels, summed",
                         "stream 1: communication", "waiting"};
   }
 
@@ -65,8 +68,7 @@ class Builder {
   Timeline finish() { return std::move(timeline_); }
 
  private:
-  Slice& slice(Track track, std::string name, std::string category, double start,
-               double duration) {
+  Slice& slice(Track track, std::string name, std::string category, double start, double duration) {
     return timeline_.slices.emplace_back(Slice{.track = static_cast<std::size_t>(track),
                                                .name = std::move(name),
                                                .category = std::move(category),
@@ -129,9 +131,12 @@ class Builder {
   }
 
   void describe_launch(const OperatorReport& op, Slice& slice) const {
-    slice.details = {{"op", op.op},           {"shape", op.shape},
-                     {"dtype", op.dtype},     {"limiter", op.limiter},
-                     {"phase", op.phase},     {"provenance", op.provenance},
+    slice.details = {{"op", op.op},
+                     {"shape", op.shape},
+                     {"dtype", op.dtype},
+                     {"limiter", op.limiter},
+                     {"phase", op.phase},
+                     {"provenance", op.provenance},
                      {"launches in the step", fmt::to_string(op.count)}};
     if (!single_) slice.details.emplace_back("summed", "all launches");
   }
@@ -142,7 +147,9 @@ class Builder {
   Timeline timeline_;
 };
 
-bool is_transfer(const OperatorReport& op) { return op.limiter == "link"; }
+bool is_transfer(const OperatorReport& op) {
+  return op.limiter == "link";
+}
 
 }  // namespace
 

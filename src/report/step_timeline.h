@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A predicted step as a timeline: every launch of a mean GPU where it runs, under the layer and the
-// phase that it belongs to, communication beside the kernels it hides behind. Kernels follow one
+// phase that it belongs to, communication next to the kernels it hides behind. Kernels follow one
 // another in the order of the report; the layers of a block come one after another, backwards in
 // the backward pass; micro-batches too. What the GPU waits (host, other stages) is added up at the
 // end, where the model of the step does not say when it happens.

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kFewBlocks = 6;   ///< below, the layers are shown
+constexpr std::size_t kFewBlocks = 6;    ///< below, the layers are shown
 constexpr std::size_t kMostGroups = 24;  ///< that a picture shows
 
 /// Launches that share a row of the picture.
@@ -45,9 +45,8 @@ struct Group {
     ++members;
   }
   [[nodiscard]] std::string limiter() const {
-    const auto most = std::max_element(limiters.begin(), limiters.end(), [](auto& a, auto& b) {
-      return a.second < b.second;
-    });
+    const auto most = std::max_element(limiters.begin(), limiters.end(),
+                                       [](auto& a, auto& b) { return a.second < b.second; });
     return most == limiters.end() ? "" : most->first;
   }
 };
@@ -94,9 +93,8 @@ ordered_json group_row(const Group& group, const TrafficReport& report) {
   row["tone"] = group.limiter();
   row["remark"] =
       fmt::format("{}{}  {}", format_ms(group.ms),
-                  report.total_ms > 0
-                      ? fmt::format(", {:.0f} %", 100 * group.ms / report.total_ms)
-                      : std::string(),
+                  report.total_ms > 0 ? fmt::format(", {:.0f} %", 100 * group.ms / report.total_ms)
+                                      : std::string(),
                   group.limiter());
   return row;
 }

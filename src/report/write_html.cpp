@@ -174,10 +174,7 @@ std::string write_html(const Document& document, const WriteOptions& /*options*/
 }  // namespace
 
 Writer html_writer() {
-  return {.name = "html",
-          .endings = {".html", ".htm"},
-          .needs = Needs::Charts,
-          .make = write_html};
+  return {.name = "html", .endings = {".html", ".htm"}, .needs = Needs::Charts, .make = write_html};
 }
 
 }  // namespace rooftile::report

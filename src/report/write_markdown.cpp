@@ -63,7 +63,9 @@ std::string section_markdown(const Document& /*document*/, const Note& note) {
   return text;
 }
 
-std::string section_markdown(const Document& /*document*/, const Figure& /*chart*/) { return ""; }
+std::string section_markdown(const Document& /*document*/, const Figure& /*chart*/) {
+  return "";
+}
 
 std::string write_markdown(const Document& document, const WriteOptions& /*options*/) {
   std::string text = fmt::format("# {}\n", markdown_escaped(document.title));
@@ -77,8 +79,7 @@ std::string write_markdown(const Document& document, const WriteOptions& /*optio
   if (!document.warnings.empty()) text += "\n";
   for (const std::string& line : folded(document.warnings))
     text += fmt::format("- **{}**: {}\n", document.warning_label, markdown_escaped(line));
-  if (document.provenance)
-    text += "\n" + provenance_to_line(*document.provenance);
+  if (document.provenance) text += "\n" + provenance_to_line(*document.provenance);
   return text;
 }
 

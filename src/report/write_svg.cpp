@@ -13,8 +13,12 @@ namespace rooftile::report {
 
 namespace {
 
-Drawing draw(const Document& document, const BarChart& chart) { return draw_bars(document, chart); }
-Drawing draw(const Document& /*document*/, const CurveChart& chart) { return draw_curves(chart); }
+Drawing draw(const Document& document, const BarChart& chart) {
+  return draw_bars(document, chart);
+}
+Drawing draw(const Document& /*document*/, const CurveChart& chart) {
+  return draw_curves(chart);
+}
 Drawing draw(const Document& /*document*/, const RooflineChart& chart) {
   return chart.view == RooflineView::TimeBased ? draw_time_roofline(*chart.chart)
                                                : draw_roofline(*chart.chart);
@@ -38,8 +42,7 @@ std::string write_svg(const Document& document, const WriteOptions& /*options*/)
     const auto* chart = std::get_if<Figure>(&section);
     if (chart == nullptr) continue;
     titled = titled || std::holds_alternative<RooflineChart>(*chart);
-    drawings.push_back(
-        std::visit([&](const auto& one) { return draw(document, one); }, *chart));
+    drawings.push_back(std::visit([&](const auto& one) { return draw(document, one); }, *chart));
   }
   if (!titled) drawings.insert(drawings.begin(), draw_title(document));
   return stacked_svg(document.title, drawings);

@@ -77,7 +77,8 @@ std::string section_text(const Page& page, const Note& note) {
   for (const std::string& line : note.lines) {
     if (note.list) {
       std::string item = wrapped(line, page.prose(), indent + 2);
-      if (item.size() > static_cast<std::size_t>(indent)) item[static_cast<std::size_t>(indent)] = '-';
+      if (item.size() > static_cast<std::size_t>(indent))
+        item[static_cast<std::size_t>(indent)] = '-';
       text += item;
     } else {
       text += wrapped(line, page.prose(), indent, indent + 2);

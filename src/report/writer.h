@@ -22,7 +22,7 @@ struct WriteOptions {
 /// What a result must have to be written in a format.
 enum class Needs : std::uint8_t { Tables, Charts, Timeline };
 
-/// What the result of a command has beside tables.
+/// What the result of a command has in addition to tables.
 struct Offers {
   bool charts = false, timeline = false;
 };

@@ -88,7 +88,8 @@ KernelPoint point_of(const roofline::Point& point) {
                   .bound_ms = number_of(point.bound, kMillisecond),
                   .fraction_of_roof = point.fraction_of_roof,
                   .launch_bound = point.launch_bound,
-                  .predicted_ms = {}};
+                  .predicted_ms = {},
+                  .advice = point.advice};
   if (point.predicted) out.predicted_ms = point.predicted->time.base() / kMillisecond;
   return out;
 }

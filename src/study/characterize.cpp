@@ -92,7 +92,7 @@ Result<characterize::Characterization> combine(const std::vector<std::string>& t
   return all;
 }
 
-/// What the machine file calls its maker: "rooftile 0.1.0, commit 3f0c..".
+/// What the machine file calls its maker: "rooftile 0.2.0, commit 3f0c..".
 std::string tool_name() {
   std::string name = fmt::format("rooftile {}", version());
   if (const auto known = commit()) name += fmt::format(", commit {}", *known);

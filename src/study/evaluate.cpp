@@ -36,7 +36,7 @@ Status check_two_gpus(const calibration::Dataset& dataset) {
 Status check_refit(const EvaluateRequest& request) {
   if (request.predictor.empty() || request.predictor == "rooftile") return {};
   return usage_error("--leave-one-gpu-out refits the predictor \"rooftile\" only",
-                     "leave out --predictor; the baselines are beside it in the table");
+                     "leave out --predictor; the table has columns for the baselines");
 }
 
 Result<std::string> one_file(const EvaluateRequest& request) {
@@ -80,7 +80,7 @@ Result<calibration::Evaluation> evaluation_of(const EvaluateRequest& request,
                                {.trivial = trivial.get(), .neusight = neusight.get()});
 }
 
-/// The measured kernels that lie beside a label file, in nvidia/ and amd/, and its traced nodes.
+/// The measured kernels that lie next to a label file, in nvidia/ and amd/, and its traced nodes.
 std::vector<std::string> kernels_beside(const std::string& labels) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -180,13 +180,13 @@ Result<calibration::LabelEvaluation> Session::evaluate_labels(const EvaluateRequ
   ROOFTILE_TRY(LeftOut predictors, request.leave_one_gpu_out
                                        ? left_out_predictors(request, file, catalog(), progress)
                                        : named_predictors(request.predictor, *this));
-  ROOFTILE_TRY(
-      calibration::LabelEvaluation evaluation,
-      calibration::evaluate_labels(file, request.models, catalog(), predictors.predictors_of,
-                                   [this](const Request& step, const cost::Predictor& predictor) {
-                                     return predict(step, predictor);
-                                   },
-                                   progress));
+  ROOFTILE_TRY(calibration::LabelEvaluation evaluation,
+               calibration::evaluate_labels(
+                   file, request.models, catalog(), predictors.predictors_of,
+                   [this](const Request& step, const cost::Predictor& predictor) {
+                     return predict(step, predictor);
+                   },
+                   progress));
   evaluation.left_out = request.leave_one_gpu_out;
   for (std::string& note : predictors.notes) evaluation.warnings.push_back(std::move(note));
   return evaluation;

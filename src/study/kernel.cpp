@@ -41,7 +41,7 @@ std::string arithmetic(cost::Resource limiter, const cost::Job& job,
 }
 
 KernelReport explain(const execution::Launch& kernel, const cost::Job& job,
-                             const cost::Estimate& estimate, const hardware::Machine& machine) {
+                     const cost::Estimate& estimate, const hardware::Machine& machine) {
   KernelReport report;
   report.row = report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
   const traffic::Traffic least = traffic::compulsory(job.work, machine.gpu);

@@ -88,7 +88,7 @@ Request request_of(const std::string& model, const std::string& gpu, const std::
 /// False where the model has no such phase.
 Result<bool> compare_commands(const Request& request) {
   const study::Session& session = testing::embedded_session();
-  const auto options = study::parse_step_options(request);
+  const auto options = study::parse_step_options(request, session);
   if (!options) return tl::unexpected(options.error());
   const bool any_model = request.phase == "infer" || request.phase == "train";
   if (const auto graph = study::import_step(request, *options, session); !graph) {
@@ -165,7 +165,7 @@ TEST(Agreement, OfKernelAndPredict) {
       const auto report = testing::embedded_session().predict(request);
       ASSERT_TRUE(report) << to_string(report.error());
       const json predict = json::parse(report::written("json", *report));
-      const auto options = study::parse_step_options(request);
+      const auto options = study::parse_step_options(request, testing::embedded_session());
       ASSERT_TRUE(options) << to_string(options.error());
       const auto graph = study::import_step(request, *options, testing::embedded_session());
       ASSERT_TRUE(graph) << to_string(graph.error());

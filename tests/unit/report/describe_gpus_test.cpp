@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/text.h"
-#include "hardware/load.h"
 #include "hardware/lint.h"
+#include "hardware/load.h"
 #include "hardware/machine.h"
 #include "hardware/minimal_gpu.h"
 #include "written.h"
@@ -59,9 +59,10 @@ TEST(GpuView, EveryShippedGpuFitsItsTerminal) {
 TEST(GpuView, TheListHasOneLinePerGpu) {
   const std::vector<hardware::GpuSpec> gpus{test_machine().gpu};
   EXPECT_THAT(gpus_in("text", gpus), HasSubstr("\ntest-gpu  Acme Test GPU 10GB  acme"));
-  EXPECT_THAT(gpus_in("csv", gpus),
-              HasSubstr("\ntest-gpu,Acme Test GPU 10GB,other,acme,2020,10,1000,1.28,10.24,,10.24,HBM2,"
-                        "10,256,4,100\n"));
+  EXPECT_THAT(
+      gpus_in("csv", gpus),
+      HasSubstr("\ntest-gpu,Acme Test GPU 10GB,other,acme,2020,10,1000,1.28,10.24,,10.24,HBM2,"
+                "10,256,4,100\n"));
   const auto json =
       nlohmann::json::parse(gpus_in("json", gpus, {.provenance = {}, .warnings = {"a warning"}}));
   EXPECT_EQ(json["gpus"][0]["id"], "test-gpu");

@@ -84,8 +84,7 @@ TEST(RooflineText, DifferencesStandBeforeTheKernelsAndKernelsNameTheirRun) {
   EXPECT_LT(difference, kernels);
   EXPECT_THAT(text, HasSubstr("\ngemm    before  "));
   EXPECT_THAT(text, HasSubstr("\ngemm    after  "));
-  const std::string times =
-      times_in(compared(), 120);
+  const std::string times = times_in(compared(), 120);
   EXPECT_THAT(times, HasSubstr("\nkernel  phase "));
 }
 
@@ -107,8 +106,7 @@ TEST(RooflineText, LowerBoundsAreMarkedInKernelsAndTotals) {
   EXPECT_THAT(in_format("csv", chart), HasSubstr(",false,"));
   EXPECT_THAT(in_format("json", chart), HasSubstr("\"flops_complete\": false"));
   record.flops_complete = true;
-  EXPECT_THAT(text_in(with(record), 100),
-              Not(HasSubstr(">=")));
+  EXPECT_THAT(text_in(with(record), 100), Not(HasSubstr(">=")));
 }
 
 TEST(RooflineText, IntegerOperationsAreNotFlop) {
@@ -157,8 +155,7 @@ TEST(AboveTheRoof, IsExplainedInEveryView) {
   EXPECT_THAT(text, HasSubstr("* 1 kernel above the roof: " + note));
   // Below the plot and the table.
   EXPECT_LT(text.find("of roof"), text.find("* 1 kernel"));
-  EXPECT_THAT(times_in(above(), 120),
-              HasSubstr("* 1 kernel above the roof: " + note));
+  EXPECT_THAT(times_in(above(), 120), HasSubstr("* 1 kernel above the roof: " + note));
   for (const std::string& svg : {in_format("svg", above()), times_in_format("svg", above())}) {
     EXPECT_THAT(svg, HasSubstr(">1 kernel above the roof: " + note));
     EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"2 2\" pointer-events"));  // the ring
@@ -191,7 +188,7 @@ TEST(ZeroAi, IsNotZeroWhereFlopsAreUnknown) {
   EXPECT_THAT(in_format("json", none), HasSubstr("\"zero_ai\": null"));
   // Of two kernels one is unknown, the other has no FLOPs.
   EXPECT_THAT(census_text(with(record).total),
-              HasSubstr("zero-AI: 1 kernels, 2 launches (50.0% of launches, 16.7% of time); FLOPs "
+              HasSubstr("zero-AI: 1 kernel, 2 launches (50.0% of launches, 16.7% of time); FLOPs "
                         "of 1 more kernel are unknown"));
 }
 

@@ -36,7 +36,9 @@ TEST(ScaleView, CsvHasLayersAndBalance) {
   EXPECT_NE(csv.find("sms,4"), std::string::npos) << csv;
   EXPECT_NE(csv.find("conv,"), std::string::npos) << csv;
   EXPECT_NE(csv.find("lanes,8"), std::string::npos) << csv;
-  const auto columns = [](std::string_view line) { return std::count(line.begin(), line.end(), ','); };
+  const auto columns = [](std::string_view line) {
+    return std::count(line.begin(), line.end(), ',');
+  };
   const auto first = columns(csv.substr(0, csv.find('\n')));
   EXPECT_GT(first, 20);
 }

@@ -69,7 +69,8 @@ TEST(TrafficView, TotalsHaveTheHostAndTheCountedBytes) {
   report.host_ms = 1;
   report.total_ms = 3;
   const std::string text = written("text", report, 140);
-  EXPECT_NE(text.find("step        3.00 ms; time by limiter: compute 67 %, host 33 %"), std::string::npos)
+  EXPECT_NE(text.find("step        3.00 ms; time by limiter: compute 67 %, host 33 %"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("exact bytes of 2 of 2 launches"), std::string::npos) << text;
   EXPECT_NE(text.find("take 2.50 ms, uncalibrated"), std::string::npos) << text;
@@ -79,11 +80,9 @@ TEST(TrafficView, NarrowTablesSayWhatTheyLeaveOut) {
   TrafficReport report = one_layer();
   report.layers.push_back(report.layers.front());
   const std::string narrow = written("text", report, 70);
-  EXPECT_NE(narrow.find("no room for: kernel, phase, shape"), std::string::npos)
-      << narrow;
+  EXPECT_NE(narrow.find("no room for: kernel, phase, shape"), std::string::npos) << narrow;
   report.layers.back().pass = "forward";  // now the pass tells the rows apart
-  EXPECT_NE(written("text", report, 70).find("  fwd  "),
-            std::string::npos);
+  EXPECT_NE(written("text", report, 70).find("  fwd  "), std::string::npos);
   EXPECT_EQ(written("text", report, 240).find("no room"), std::string::npos);
 }
 
@@ -102,7 +101,8 @@ std::string cell(const std::string& csv, std::string_view column) {
   const auto lines = split(csv, '\n');
   const auto names = split(lines[0], ','), cells = split(lines[1], ',');
   const auto at = std::find(names.begin(), names.end(), column);
-  return at == names.end() ? "no such column" : std::string(cells[static_cast<std::size_t>(at - names.begin())]);
+  return at == names.end() ? "no such column"
+                           : std::string(cells[static_cast<std::size_t>(at - names.begin())]);
 }
 
 TEST(TrafficView, CsvHasReuseDemandAndFractions) {
@@ -132,16 +132,17 @@ calibration::ValidationTable table_of(std::vector<std::string> columns,
 }
 
 TEST(ValidationView, CsvHasTheCellsAsPrinted) {
-  EXPECT_EQ(written("csv", table_of({"GPU", "mean/worst"},
-                                    {"exact, dgrad", {"0.16 / 0.8", {0.16, 0.8}}})),
+  EXPECT_EQ(written("csv",
+                    table_of({"GPU", "mean/worst"}, {"exact, dgrad", {"0.16 / 0.8", {0.16, 0.8}}})),
             "GPU,mean/worst\n\"exact, dgrad\",0.16 / 0.8\n");
 }
 
 TEST(ValidationView, CellsAreNumbersInJson) {
-  const auto json = nlohmann::json::parse(
-      written("json", table_of({"GPU", "n", "error", "word"},
-                               {"P100", calibration::ValidationCell::count(67),
-                                {"13.4 % (0.93)", {13.41, 0.931}}, "none"})));
+  const auto json = nlohmann::json::parse(written(
+      "json", table_of({"GPU", "n", "error", "word"}, {"P100",
+                                                       calibration::ValidationCell::count(67),
+                                                       {"13.4 % (0.93)", {13.41, 0.931}},
+                                                       "none"})));
   const auto& row = json["rows"][0];
   EXPECT_EQ(row["GPU"], "P100");
   EXPECT_EQ(row["n"], 67);

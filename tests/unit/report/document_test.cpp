@@ -16,9 +16,9 @@
 namespace rooftile::report {
 namespace {
 
+using nlohmann::ordered_json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using nlohmann::ordered_json;
 
 OperatorReport operator_of(std::string name, std::string phase, std::int64_t count, double ms) {
   OperatorReport op;

@@ -35,7 +35,7 @@ TEST(Lines, FormulasOfSpreadsheetsAreDefused) {
   for (const char* plain : {"-1.5", "+2", "-3e-05", "-", "=", "a=b"}) {
     EXPECT_EQ(csv_field(plain), plain);
   }
-  // A tab or a carriage return before the sign is no way around it.
+  // A tab or a carriage return before the sign does not get around it.
   EXPECT_EQ(csv_field("\t=1+1"), "\\x09=1+1");
   EXPECT_EQ(csv_field("\r=1+1"), "\\x0d=1+1");
 }
@@ -59,8 +59,7 @@ TEST(Wrapped, NoLineIsWider) {
   const std::string path = "/a/very/long/path/of/folders/that/is/longer/than/forty/columns.json";
   EXPECT_EQ(wrapped("see " + path, 40, 0, 2),
             "see\n  /a/very/long/path/of/folders/that/is/\n  longer/than/forty/columns.json\n");
-  EXPECT_EQ(pieces("layers/attn.q_proj", 12),
-            (std::vector<std::string>{"layers/attn.", "q_proj"}));
+  EXPECT_EQ(pieces("layers/attn.q_proj", 12), (std::vector<std::string>{"layers/attn.", "q_proj"}));
   EXPECT_EQ(pieces("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
 }
 

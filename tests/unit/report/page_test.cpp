@@ -83,7 +83,8 @@ TEST(Page, NamesCannotLeaveTheScript) {
 }
 
 TEST(Page, BytesThatAreNotUtf8AreReplaced) {
-  const std::string page = write("html", describe(chart_of("k\xff\xfe<x>"), RooflineView::TimeBased));
+  const std::string page =
+      write("html", describe(chart_of("k\xff\xfe<x>"), RooflineView::TimeBased));
   EXPECT_EQ(section(nlohmann::json::parse(data_of(page)), "roofline")["view"], "time");
   EXPECT_EQ(page.find('\xff'), std::string::npos);
 }

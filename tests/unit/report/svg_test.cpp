@@ -142,7 +142,7 @@ TEST(RooflineSvg, SaysWhereTheRoofsAreFromAndWhatIsNotDrawn) {
   const std::string svg = roofline_svg(chart());
   EXPECT_THAT(svg, HasSubstr("roofs of X100: datasheet<"));
   EXPECT_THAT(svg, HasSubstr("10.0 % of DRAM; no FLOPs, not in the chart<"));  // 0.1 of 1 ms
-  EXPECT_THAT(svg, HasSubstr("zero-AI: 1 kernels, 1 launches (50.0% of launches, 50.0% of time)"));
+  EXPECT_THAT(svg, HasSubstr("zero-AI: 1 kernel, 1 launch (50.0% of launches, 50.0% of time)"));
   roofline::Chart mixed = chart();
   mixed.roofs.memory[0].source = "measured (x.json)";
   EXPECT_THAT(roofline_svg(mixed), HasSubstr("DRAM 1.00 TB/s, measured<"));

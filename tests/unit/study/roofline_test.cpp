@@ -166,7 +166,7 @@ TEST_F(Roofline, ProductsOfATraceWithShapesArePredicted) {
   ASSERT_TRUE(chart) << to_string(chart.error());
   const auto& predicted = chart->points.at(0).predicted;
   ASSERT_TRUE(predicted);
-  EXPECT_EQ(predicted->match, "shapes of the trace");
+  EXPECT_EQ(predicted->match, "aten::addmm and 1 more, shapes of the trace");
   // Both launches: 2 (512 1024 256 + 4 64 128 32)
   EXPECT_DOUBLE_EQ(predicted->flops.base(), 2.0 * (512 * 1024 * 256 + 4 * 64 * 128 * 32));
 }
