@@ -39,9 +39,8 @@ std::string section_text(const Page& page, const Facts& facts) {
     const std::string lead = fmt::format("{:<{}}", visible(fact.name), widest) + "  ";
     const int column = indent + static_cast<int>(widest) + 2;
     std::string lines = wrapped(fact.text, page.prose(), column, column);
-    if (lines.empty()) lines = "\n";
-    lines.replace(static_cast<std::size_t>(indent), lead.size(), lead);
-    text += lines;
+    if (lines.empty()) lines = std::string(static_cast<std::size_t>(column), ' ') + "\n";
+    text += lines.replace(static_cast<std::size_t>(indent), lead.size(), lead);
   }
   return text;
 }
