@@ -239,7 +239,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   }
   ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
   out.time = best.time;
-  out.time.sm += (image + matrix) / attained_dram(g) + g.launch.base();
+  out.time.sm += (image + matrix) / g.dram_bandwidth.base() + g.launch.base();
   out.read = {
       .l1 = best.read.l1 + image, .l2 = best.read.l2 + image, .dram = best.read.dram + image};
   out.written = output + matrix;
