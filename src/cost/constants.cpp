@@ -15,12 +15,11 @@ constexpr std::array kClockParameters{
     Parameter<ClockConstants>{"watt_16nm", &ClockConstants::watt_16nm, "W / (TFLOP/s)",
                               "the same at 16 nm", 0.5, 500, 15, true},
     Parameter<ClockConstants>{"share_12nm", &ClockConstants::share_12nm, "1",
-                              "of the power at 16 nm: between the foundry's statement (0.9) and "
-                              "convolutions on P4 and T4 (0.97)",
-                              0.02, 2, 0.95, false},
+                              "of the power at 16 nm: the foundries' statements about power at "
+                              "equal speed, one step after the other",
+                              0.02, 2, 0.9, false},
     Parameter<ClockConstants>{"share_8nm", &ClockConstants::share_8nm, "1",
-                              "the same at 8 nm, by the foundries' statements about power at equal "
-                              "speed; published FP32 rates of A40 agree within 5 %",
+                              "the same at 8 nm; published FP32 rates of A40 agree within 5 %",
                               0.02, 2, 0.65, false},
     Parameter<ClockConstants>{"share_7nm", &ClockConstants::share_7nm, "1", "the same at 7 nm",
                               0.02, 2, 0.50, false},

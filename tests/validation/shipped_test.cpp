@@ -56,7 +56,8 @@ bool from_left_out(const std::string& key) {
 
 /// What only rows of convolutions decide, beside their constants, which stay.
 bool of_convolutions(const std::string& key) {
-  return key.starts_with("/ranges/conv/") || key.find("/conv/") != std::string::npos;
+  return key.starts_with("/ranges/conv/") || key.starts_with("/trivial/nvidia~1conv/") ||
+         key.find("/conv/") != std::string::npos;
 }
 
 TEST(Shipped, IsWhatFitWrites) {

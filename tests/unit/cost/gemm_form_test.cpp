@@ -13,7 +13,7 @@ namespace {
 Chip chip() {
   Chip c;
   c.sms = 100, c.peak = 10e12, c.bandwidth = 1e12, c.streaming = 0.8, c.clock = 1410e6;
-  c.l2_bandwidth = 1e15;
+  c.products = 0.86, c.l2_bandwidth = 1e15;
   return c;
 }
 

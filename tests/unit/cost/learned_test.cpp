@@ -122,12 +122,12 @@ class Shipped : public ::testing::Test {
 };
 
 TEST_F(Shipped, PowerLimitsTheT4) {
-  // load x 0.95 x watt at 16 nm x 8.1 TFLOP/s / 70 W, by the rule: measured plateaus are taken out.
+  // load x 0.9 x watt at 16 nm x 8.1 TFLOP/s / 70 W, by the rule: measured plateaus are taken out.
   const auto t4 = machine("t4");
   Plateau rule = weights.models.at("nvidia").gemm->plateau;
   rule.measured.clear();
   rule.boards.clear();
-  const double tau = rule.load * 0.95 * weights.constants.clock.watt_16nm * 8.1 / 70.0;
+  const double tau = rule.load * 0.9 * weights.constants.clock.watt_16nm * 8.1 / 70.0;
   EXPECT_GT(tau, 1.5);
   EXPECT_NEAR(plateau(t4.gpu, {.peak = 8.1e12, .key = {}}, rule, weights), tau, 1e-12);
   // An A100 holds its clock: kappa of the kernels that run on it, from the ceiling that was
@@ -289,7 +289,7 @@ TEST_F(Shipped, RoundTripsThroughJson) {
 TEST_F(Shipped, RefusesBrokenNeighbours) {
   std::string text = to_json(weights);
   const std::string key = "\"8.0\": \"";
-  const std::size_t at = text.find(key, text.find("\"neighbours\""));
+  const std::size_t at = text.find(key, text.find("\"neighbours\"", text.find("\"models\"")));
   ASSERT_NE(at, std::string::npos);
   text.erase(at + key.size(), 1);
   const auto refused = parse_weights(text, "x.json");
