@@ -20,9 +20,16 @@ struct Request {
   std::int64_t batch = 1;                     ///< sequences (images) in the step
   std::optional<std::int64_t> sequence = {};  ///< tokens per sequence; default: the model's own
   std::optional<std::int64_t> context = {};   ///< decode: tokens already in the KV cache
-  std::string dtype = "fp32";
-  std::string attention = "eager";  ///< eager | flash
-  std::string fusion = "none";      ///< none | compile
+  /// auto: as the model's file says, else bf16 for language models and fp32 for others; where the
+  /// GPU has no such rate, fp16 or fp32.
+  std::string dtype = "auto";
+  std::string kv_dtype = "auto";  ///< of the key/value cache; auto: as the file says, else dtype
+  std::string weight_dtype = "auto";  ///< of stored weights; auto: as the file says, else dtype
+  /// auto: 16-bit inference serving, training compile; FP32 eager. Or eager | compile | serving |
+  /// megatron | fsdp | FILE.
+  std::string stack = "auto";
+  std::string attention = "auto";  ///< auto (as the stack does) | eager | flash
+  std::string fusion = "auto";     ///< auto (as the stack does) | none | compile
   std::string optimizer = "none";  ///< of a training step: none | sgd | sgd_momentum | adam | adamw
   bool recompute = false;          ///< activation checkpointing, per block
 

@@ -43,7 +43,15 @@ struct AttentionShape {
   std::int64_t queries = 1, keys = 1;  ///< sequence lengths
   std::int64_t head_dim = 1;
   bool causal = false;
-  std::int64_t window = 0;  ///< sliding window, 0 = full
+  std::int64_t window = 0;     ///< sliding window, 0 = full
+  std::int64_t value_dim = 0;  ///< size of a value where it is not that of a key; 0 = head_dim
+  /// The values are the first columns of the keys (absorbed multi-head latent attention).
+  bool latent = false;
+  [[nodiscard]] std::int64_t values() const { return value_dim > 0 ? value_dim : head_dim; }
+  /// Elements that one token and key/value head has in the cache.
+  [[nodiscard]] std::int64_t cached_width() const {
+    return latent ? head_dim : head_dim + values();
+  }
   bool operator==(const AttentionShape&) const = default;
 };
 

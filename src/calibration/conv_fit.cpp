@@ -107,15 +107,16 @@ double TimeError::mean() const {
   return count > 0 ? std::exp(sum / static_cast<double>(count)) - 1 : 0.0;
 }
 
-std::string TimeError::text() const {
+ValidationCell TimeError::cell() const {
   if (count == 0) return "-";
-  const auto n = static_cast<double>(count);
-  return fmt::format("{:.1f} % ({:.2f})", 100 * mean(), std::exp(bias / n));
+  const double ratio = std::exp(bias / static_cast<double>(count));
+  return {fmt::format("{:.1f} % ({:.2f})", 100 * mean(), ratio), {100 * mean(), ratio}};
 }
 
-std::string TimeError::inside_text() const {
+ValidationCell TimeError::inside_cell() const {
   if (count == 0) return "-";
-  return fmt::format("{:.0f} %", 100.0 * static_cast<double>(inside) / static_cast<double>(count));
+  const double percent = 100.0 * static_cast<double>(inside) / static_cast<double>(count);
+  return {fmt::format("{:.0f} %", percent), {percent}};
 }
 
 std::vector<DeepBenchErrors> score(const DeepBench& data, const ConvConstants& constants,
@@ -163,10 +164,11 @@ std::optional<double> Drift::elsewhere(const NeuSightRow& row) const {
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
-std::string Drift::first_and_last(std::size_t gpu) const {
+ValidationCell Drift::first_and_last(std::size_t gpu) const {
   const auto& blocks = time_.at(gpu);
-  return fmt::format("{:.0f} / {:.0f}", blocks.begin()->second.begin()->second * 1e6,
-                     blocks.rbegin()->second.begin()->second * 1e6);
+  const double first = blocks.begin()->second.begin()->second * 1e6,
+               last = blocks.rbegin()->second.begin()->second * 1e6;
+  return {fmt::format("{:.0f} / {:.0f}", first, last), {first, last}};
 }
 
 NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::size_t step,

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "calibration/conv_campaigns.h"
+#include "calibration/validation_cell.h"
 
 namespace rooftile::calibration {
 
@@ -31,8 +32,8 @@ struct TimeError {
   void add(double predicted, double measured);
   [[nodiscard]] double mean() const;
   /// "13.4 % (0.93)", "-" without rows.
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::string inside_text() const;  ///< of a factor of 1.3
+  [[nodiscard]] ValidationCell cell() const;
+  [[nodiscard]] ValidationCell inside_cell() const;  ///< of a factor of 1.3
 };
 
 /// What is fitted to convolutions: their constants, and the clock that boards sustain.
@@ -65,7 +66,7 @@ class Drift {
   [[nodiscard]] double here(const NeuSightRow& row) const;
   /// What the other GPUs of the file show at the same place; nothing where there are none.
   [[nodiscard]] std::optional<double> elsewhere(const NeuSightRow& row) const;
-  [[nodiscard]] std::string first_and_last(std::size_t gpu) const;
+  [[nodiscard]] ValidationCell first_and_last(std::size_t gpu) const;
 
  private:
   template <typename T>

@@ -108,6 +108,11 @@ Result<ops::KernelWork> kernel_of(const RowOp& row, const Source& source) {
   return unsupported(source.csv.where(), "the operator has no such gradient");
 }
 
+tl::unexpected<Error> too_many_rows(const Source& source) {
+  return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
+                   "use a sample of the data set");
+}
+
 Status append_call(const Source& source, const Layout& layout, const RowOp& row, std::uint32_t gpu,
                    Dataset& dataset) {
   Sample sample;
@@ -126,9 +131,7 @@ Status append_call(const Source& source, const Layout& layout, const RowOp& row,
   sample.campaign = index_of(dataset.campaigns, campaign_of(source, layout, sample, row, dataset));
   if (const auto job = cost::bind(sample.work, dataset.machines[sample.gpu]); !job)
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
-  if (dataset.samples.size() >= kMaxSamples)
-    return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
-                     "use a sample of the data set");
+  if (dataset.samples.size() >= kMaxSamples) return too_many_rows(source);
   dataset.samples.push_back(std::move(sample));
   return {};
 }
@@ -145,13 +148,18 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
     }
   }
   std::uint32_t gpu = file_gpu.value_or(0);
-  if (!file_gpu) {
+  if (!file_gpu && layout.device != kNoDevice) {
     const std::string_view column = layout.device.empty() ? kDeviceColumn : layout.device;
     ROOFTILE_TRY(const auto device, source.text(column));
     ROOFTILE_TRY(gpu, gpu_index(device, source.where(column), catalog, dataset));
   }
-  if (layout.other != nullptr)
+  if (layout.other != nullptr) {
+    const std::size_t rows = dataset.collectives.size() + dataset.layers.size() +
+                             dataset.host_calls.size() + dataset.steps.size() +
+                             dataset.counted.size() + dataset.simulated.size();
+    if (rows >= kMaxSamples) return too_many_rows(source);
     return layout.other(source, {.gpu = gpu, .catalog = catalog}, dataset);
+  }
   for (const RowOp& row : calls) ROOFTILE_CHECK(append_call(source, layout, row, gpu, dataset));
   return {};
 }
@@ -162,6 +170,8 @@ void drop_unused_gpus(Dataset& dataset) {
   for (const Collective& row : dataset.collectives) used[row.gpu] = true;
   for (const FusedLayer& row : dataset.layers) used[row.gpu] = true;
   for (const HostCall& row : dataset.host_calls) used[row.gpu] = true;
+  for (const MeasuredStep& row : dataset.steps) used[row.gpu] = true;
+  for (const CountedKernel& row : dataset.counted) used[row.gpu] = true;
   std::vector<std::uint32_t> moved(used.size(), 0);
   std::uint32_t kept = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
@@ -177,6 +187,8 @@ void drop_unused_gpus(Dataset& dataset) {
   for (Collective& row : dataset.collectives) row.gpu = moved[row.gpu];
   for (FusedLayer& row : dataset.layers) row.gpu = moved[row.gpu];
   for (HostCall& row : dataset.host_calls) row.gpu = moved[row.gpu];
+  for (MeasuredStep& row : dataset.steps) row.gpu = moved[row.gpu];
+  for (CountedKernel& row : dataset.counted) row.gpu = moved[row.gpu];
 }
 
 }  // namespace
@@ -201,12 +213,6 @@ std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel) {
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset) {
   ROOFTILE_TRY(auto csv, CsvReader::open(path, {}));
   ROOFTILE_TRY(const auto header, CsvHeader::read(csv));
-  return read_dataset(csv, header, catalog, dataset);
-}
-
-Status read_dataset(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
-                    Dataset& dataset) {
-  const std::string path = csv.name();
   const Layout* layout = find_layout(header);
   if (layout == nullptr)
     return unsupported(
@@ -244,7 +250,14 @@ std::vector<Input> inputs_of(const Dataset& dataset) {
 
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog) {
   Dataset dataset;
-  for (const std::string& path : paths) ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
+  for (const std::string& path : paths) {
+    ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
+    if (!dataset.steps.empty())
+      return bad_input(path, "holds whole steps, not kernels",
+                       "rooftile evaluate labels FILE --models DIR reads it");
+    if (!dataset.counted.empty() || !dataset.simulated.empty())
+      return bad_input(path, "holds bytes, not times", "rooftile evaluate traffic FILE reads it");
+  }
   if (dataset.empty())
     return bad_input(paths.empty() ? "" : paths.front(), "no measured kernels in the data set");
   return dataset;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@
 #include "calibration/dataset.h"
 #include "calibration/fit.h"
 #include "calibration/fit_neusight.h"
-#include "core/error_statistics.h"
 #include "cost/predictor.h"
+#include "rooftile/evaluate.h"
 
 namespace rooftile::calibration {
 
@@ -35,25 +36,29 @@ struct OtherCase : Case {
   std::uint32_t gpu = 0;
 };
 
-struct Summary : ErrorStatistics {
-  std::string group;  ///< "linear", "linear/v100-pcie-32gb", "linear/v100-pcie-32gb/train"
-  double bound_error = 0, roofline_error = 0;
-  std::optional<double> trivial_error;   ///< where it was fitted
-  std::optional<double> neusight_error;  ///< also only of classes that the publication covers
-};
-
 struct Evaluation {
   std::string predictor;
   bool left_out = false;
   std::int64_t skipped = 0;  ///< rows of the files whose dtype is not modelled
   std::vector<Case> cases;
   std::vector<OtherCase> others;
-  std::vector<Summary> summary;
+  std::vector<ErrorSummary> summary;  ///< "linear", "linear/l4", "linear/l4/train"
   std::vector<std::string> warnings;  ///< about the data, "times: FILE: ..."
   ProvenanceReport provenance;        ///< GPUs and predictors; one that was just fitted has no file
 };
 
-/// Fitted predictors that a table shows next to the one it is about; each may be null.
+/// What a row is called.
+struct CaseFacts {
+  std::string device;  ///< as the file says it
+  std::string name;    ///< "linear 512x768x768 bf16"
+  std::string kind;    ///< class of kernels, "all_reduce"
+  std::string campaign;
+};
+/// All rows in the order of the data: kernels, then collectives and fused layers.
+void for_each_case(const Evaluation& evaluation, const Dataset& dataset,
+                   const std::function<void(const CaseFacts&, const Case&)>& visit);
+
+/// Fitted predictors that a table shows beside the one it is about; each may be null.
 struct Baselines {
   const cost::Predictor* trivial = nullptr;
   const cost::Predictor* neusight = nullptr;

@@ -18,9 +18,9 @@ PlanOptions plan_options(const CharacterizeOptions& options) {
   return plan;
 }
 
-/// True for what becomes a bandwidth or a rate; latency and overhead are not ceilings.
+/// True for what becomes a bandwidth or a rate; latency, overhead and links are not ceilings.
 bool is_of_a_ceiling(const Case& what) {
-  return what.pattern != Pattern::Chase && what.pattern != Pattern::Launch;
+  return !is_stepping(what.pattern) && !is_link_copy(what.pattern);
 }
 
 /// An error when nothing is left of what was to be measured.

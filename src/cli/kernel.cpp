@@ -11,7 +11,8 @@
 #include "cli/help.h"
 #include "cli/sizes.h"
 #include "core/text.h"
-#include "report/kernel_view.h"
+#include "report/describe.h"
+#include "rooftile/kernel.h"
 
 namespace rooftile::cli {
 
@@ -32,14 +33,7 @@ struct KernelOptions {
 Status run_kernel(const KernelOptions& options, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto report, session.kernel(options.request));
-  if (options.output.format == "json") return emit(options.output, report::kernels_to_json(report));
-  if (options.output.format == "csv") {
-    return emit_bare(options.output, report::kernels_to_csv(report), report.warnings);
-  }
-  const Terminal screen = terminal();
-  return emit(options.output,
-              report::kernels_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                               .width = screen.width}));
+  return emit(options.output, report::describe(report));
 }
 
 using Options = std::shared_ptr<KernelOptions>;
@@ -63,7 +57,7 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
       ->type_name("FILE")
       ->group(kMachineGroup);
   kind->add_option("--pass", options->request.pass, "forward or backward")->capture_default_str();
-  add_output_options(*kind, options->output, {"text", "json", "csv"});
+  add_output_options(*kind, options->output, report::Offers{});
   kind->callback([options, make_op, &context] {
     run_command(context, options->output, [&]() -> Status {
       ROOFTILE_TRY(options->request.op, make_op(*options));

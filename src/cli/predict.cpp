@@ -9,9 +9,9 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/request_options.h"
-#include "report/page.h"
-#include "report/views.h"
+#include "report/describe.h"
 #include "roofline/chart.h"
+#include "rooftile/report.h"
 #include "study/replay.h"
 
 namespace rooftile::cli {
@@ -41,20 +41,15 @@ Status check_replay_alone(const CLI::App& command) {
 Status run_replay(const CLI::App& command, const PredictOptions& options, const Context& context) {
   ROOFTILE_CHECK(check_replay_alone(command));
   const Output& output = options.output;
-  const std::string& format = output.format;
-  if (format != "text" && format != "json") {
-    return usage_error(fmt::format("--replay cannot be written as {}", format),
-                       "with --replay, --format is text or json");
+  if (output.draws() || output.traces()) {
+    return usage_error(fmt::format("--replay cannot be written as {}", output.format),
+                       "with --replay, --format is text, json, csv or markdown");
   }
   ROOFTILE_TRY(const study::RecordedReport recorded, study::load_report(options.replay));
   ROOFTILE_TRY(Catalog catalog, study::replay_catalog(recorded, context.catalog_folders));
   ROOFTILE_TRY(const report::ReplayReport result,
                study::replay(recorded, study::Session(std::move(catalog))));
-  const Terminal screen = terminal();
-  ROOFTILE_CHECK(emit(output, format == "json"
-                                  ? report::replay_to_json(result)
-                                  : report::replay_to_text(result, screen.width,
-                                                           screen.color && output.file.empty())));
+  ROOFTILE_CHECK(emit(output, report::describe(result)));
   if (result.reproduced()) return {};
   return bad_input(options.replay,
                    fmt::format("the prediction is not reproduced: {} ms then, {} ms now",
@@ -72,20 +67,13 @@ Status run_predict(const PredictOptions& options, const Context& context) {
   ROOFTILE_CHECK(check_one_gpu("predict", options.request.gpu));
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const Report report, session.predict(options.request));
-  const Output& output = options.output;
-  const std::string& format = output.format;
-  if (format == "json") return emit(output, report::to_json(report));
-  if (format == "csv") return emit_bare(output, report::to_csv(report), report.warnings);
-  if (format == "trace") return emit_bare(output, report::to_chrome_trace(report), report.warnings);
-  if (format == "html") {
+  report::Document document =
+      report::describe(report, {.top = static_cast<std::size_t>(options.top)});
+  if (options.output.draws()) {
     ROOFTILE_TRY(const roofline::Chart chart, session.chart(report));
-    return emit(output, report::predict_to_html(report, chart));
+    report::add_chart(chart, document);
   }
-  const Terminal screen = terminal();
-  return emit(options.output,
-              report::to_text(report, {.color = screen.color && options.output.file.empty(),
-                                       .width = screen.width,
-                                       .top = options.top}));
+  return emit(options.output, document);
 }
 
 }  // namespace
@@ -105,7 +93,7 @@ void add_predict(CLI::App& app, Context& context) {
       ->group(kOutputGroup)
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  add_output_options(*command, options->output, {"text", "json", "csv", "html", "trace"});
+  add_output_options(*command, options->output, report::Offers{.charts = true, .timeline = true});
   command->footer(
       "--phase infer runs the model once over --batch sequences of --seq tokens; train adds the "
       "loss, the backward pass, gradient accumulation and, with --optimizer, the update; prefill "

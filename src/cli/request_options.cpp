@@ -31,7 +31,23 @@ void add_step_options(CLI::App& command, Request& request) {
   command.add_option("--dtype", request.dtype, "fp32, tf32, fp16, bf16, fp8_e4m3, ...")
       ->group(kStepGroup)
       ->capture_default_str();
-  command.add_option("--attention", request.attention, "eager (scores in memory) or flash (fused)")
+  command
+      .add_option("--kv-dtype", request.kv_dtype,
+                  "of the key/value cache (default: as the model's file says, else the dtype)")
+      ->group(kStepGroup);
+  command
+      .add_option("--weight-dtype", request.weight_dtype,
+                  "of the stored weights (default: as the model's file says, else the dtype)")
+      ->group(kStepGroup);
+  command
+      .add_option("--stack", request.stack,
+                  "what launches the kernels: eager, compile, serving, megatron, fsdp, auto or a "
+                  "JSON file")
+      ->group(kStepGroup)
+      ->capture_default_str();
+  command
+      .add_option("--attention", request.attention,
+                  "instead of the stack's: eager (scores in memory) or flash (fused)")
       ->group(kStepGroup)
       ->capture_default_str();
   command
@@ -65,7 +81,8 @@ Status check_one_layer(const CLI::App& command, const Request& request) {
       StepOption{"--batch", "state the layer's images with --n"},
       StepOption{"--seq", "a convolution has no tokens; remove it"},
       StepOption{"--context", "a convolution has no tokens; remove it"},
-      StepOption{"--attention", "a convolution has no attention; remove it"}};
+      StepOption{"--attention", "a convolution has no attention; remove it"},
+      StepOption{"--stack", "one layer is one kernel; remove it"}};
   for (const StepOption& option : kStepOptions) {
     if (command.get_option(option.name)->count() > 0) {
       return usage_error(fmt::format("{} applies to a model, not to one layer", option.name),
@@ -104,7 +121,8 @@ void add_request_options(CLI::App& command, Request& request) {
   add_step_options(command, request);
   command.get_option("model")->required();
   command
-      .add_option("--fusion", request.fusion, "none, or compile (fuse chains of vector operators)")
+      .add_option("--fusion", request.fusion,
+                  "instead of the stack's: none, or compile (fuse chains of vector operators)")
       ->group(kStepGroup)
       ->capture_default_str();
   command

@@ -7,7 +7,8 @@
 #include "cli/conv_options.h"
 #include "cli/help.h"
 #include "cli/request_options.h"
-#include "report/scale_view.h"
+#include "report/describe.h"
+#include "rooftile/scale.h"
 
 namespace rooftile::cli {
 
@@ -32,15 +33,7 @@ Status run_scale(const CLI::App& command, ScaleOptions& options, const Context& 
   ROOFTILE_CHECK(check_one_gpu("scale", options.request.step.gpu));
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto report, session.scale(options.request, progress_bar("scaling")));
-  const std::string& format = options.output.format;
-  if (format == "json") return emit(options.output, report::scale_to_json(report));
-  if (format == "csv") {
-    return emit_bare(options.output, report::scale_to_csv(report), report.warnings);
-  }
-  const Terminal screen = terminal();
-  return emit(options.output,
-              report::scale_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                             .width = screen.columns}));
+  return emit(options.output, report::describe(report));
 }
 
 }  // namespace
@@ -66,7 +59,7 @@ void add_scale(CLI::App& app, Context& context) {
       ->add_option("--optimize", options->request.optimize,
                    "cheapest set that reaches a speed-up: target=2x")
       ->group(kVariantGroup);
-  add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
   add_conv_pass(*conv, options->conv);

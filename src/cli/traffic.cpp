@@ -7,7 +7,8 @@
 #include "cli/conv_options.h"
 #include "cli/help.h"
 #include "cli/request_options.h"
-#include "report/traffic_view.h"
+#include "report/describe.h"
+#include "rooftile/traffic.h"
 
 namespace rooftile::cli {
 
@@ -35,18 +36,7 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
   ROOFTILE_TRY(const auto report,
                session.traffic(options.request,
                                progress_bar(options.request.simulate ? "simulating" : "counting")));
-  const std::string& format = options.output.format;
-  if (format == "svg") {
-    return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);
-  }
-  if (format == "json") return emit(options.output, report::traffic_to_json(report));
-  if (format == "csv") {
-    return emit_bare(options.output, report::traffic_to_csv(report), report.warnings);
-  }
-  const Terminal screen = terminal();
-  return emit(options.output,
-              report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                               .width = screen.columns}));
+  return emit(options.output, report::describe(report));
 }
 
 }  // namespace
@@ -78,7 +68,7 @@ void add_traffic(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_flag("--simulate", options->request.simulate,
                     "also count with the cache simulator (seconds per layer)");
-  add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
   add_conv_pass(*conv, options->conv);

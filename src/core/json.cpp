@@ -274,6 +274,10 @@ tl::unexpected<Error> JsonView::wrong_type(std::string_view expected) const {
   return error(fmt::format("expected {}, found {}", expected, kind_of(*node_)));
 }
 
+bool JsonView::contains(std::string_view key) const {
+  return node_->is_object() && node_->contains(key);
+}
+
 std::optional<JsonView> JsonView::find(std::string_view key) const {
   if (!node_->is_object()) return std::nullopt;
   const auto it = node_->find(key);

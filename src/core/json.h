@@ -35,6 +35,8 @@ class JsonView {
 
   /// The member `key`; an error with a suggestion when it is missing or null.
   [[nodiscard]] Result<JsonView> at(std::string_view key) const;
+  /// True when there is a member `key`, also with the value null.
+  [[nodiscard]] bool contains(std::string_view key) const;
   /// The member `key`, or nothing when this is not an object or the member is missing or null.
   [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
   /// All members in file order (objects) or all elements (arrays); an error for the other kinds.

@@ -27,6 +27,9 @@ std::optional<std::int64_t> parse_int(std::string_view text);
 /// For quoting foreign text in a message: control bytes escaped, cut at 60 characters.
 std::string printable(std::string_view text);
 
+/// Levenshtein distance.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
 /// The candidate with the smallest edit distance, if it is close enough to be a likely typo.
 std::optional<std::string_view> nearest(std::string_view text,
                                         std::span<const std::string_view> candidates);

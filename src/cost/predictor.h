@@ -70,7 +70,7 @@ class Predictor {
   /// Of one kernel. Never faster than the bound, never NaN; the same inputs give the same bytes
   /// out.
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {
-    return estimate(job, machine, *do_prepare(machine));
+    return estimate(job, machine, *do_prepare(machine), launch_gap(machine, constants_.step));
   }
   [[nodiscard]] std::string_view name() const { return do_name(); }
   /// The record of its weights; empty for one that was made in memory (a refit).
@@ -87,10 +87,9 @@ class Predictor {
     return std::make_unique<MachineFacts>();
   }
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine,
-                                  MachineFacts& facts) const {
+                                  MachineFacts& facts, Seconds gap) const {
     Estimate estimate = do_estimate(job, machine, facts);
-    if (job.setting == Setting::InStream)
-      add_launch_gap(launch_gap(machine, constants_.step), estimate);
+    if (job.setting == Setting::InStream) add_launch_gap(gap, estimate);
     return estimate;
   }
   /// Without the gap behind the kernel. `facts` are those that do_prepare() gave for the machine;
@@ -110,13 +109,18 @@ class Predictor {
 class Estimator {
  public:
   Estimator(const Predictor& predictor, const hardware::Machine& machine)
-      : predictor_(&predictor), machine_(&machine), facts_(predictor.do_prepare(machine)) {}
+      : predictor_(&predictor),
+        machine_(&machine),
+        facts_(predictor.do_prepare(machine)),
+        gap_(launch_gap(machine, predictor.constants().step)) {}
 
   /// As the function bind(), with the rates of a number format looked up once.
   [[nodiscard]] Result<Job> bind(const ops::KernelWork& work);
   [[nodiscard]] Estimate estimate(const Job& job) {
-    return predictor_->estimate(job, *machine_, *facts_);
+    return predictor_->estimate(job, *machine_, *facts_, gap_);
   }
+  /// Between two kernels, where a software stack launches them otherwise than an eager framework.
+  void set_gap(Seconds gap) { gap_ = gap; }
   [[nodiscard]] const hardware::Machine& machine() const { return *machine_; }
 
  private:
@@ -127,6 +131,7 @@ class Estimator {
   const Predictor* predictor_;
   const hardware::Machine* machine_;
   std::unique_ptr<MachineFacts> facts_;
+  Seconds gap_;
   std::array<std::array<std::optional<Known>, 2>, kAllDTypes.size()>
       known_{};  ///< by dtype, matrix
 };

@@ -24,7 +24,7 @@ namespace {
 class Lowering {
  public:
   Lowering(const Graph& graph, const LaunchOptions& options)
-      : graph_(graph), options_(options), precision_(ops::precision_of(graph.dtype)) {}
+      : graph_(graph), options_(options), precision_(graph::precision_of(graph)) {}
 
   void forward() {
     for (const Block& block : graph_.blocks) {
@@ -77,7 +77,8 @@ class Lowering {
   }
 
   [[nodiscard]] ops::LowerContext context(const Node& node) const {
-    return {.precision = precision_, .input_gradient = node.input_gradient};
+    return {.precision = node.weights ? graph::precision_of(graph_, node) : precision_,
+            .input_gradient = node.input_gradient};
   }
 
   void take(const Block& block, const Node& node, Phase phase) {
@@ -85,10 +86,15 @@ class Lowering {
       scratch_ = executed(node.op, phase, options_, context(node), std::move(scratch_));
     }
     for (ops::KernelWork& work : scratch_) {
+      // A compiled or captured step knows its shapes: only eager kernels are waited for.
+      const bool waits = node.synchronizes && phase == Phase::Forward &&
+                         options_.execution == Execution::Eager && &work == &scratch_.back();
       kernels_.push_back({.name = block.name + "/" + node.name,
                           .phase = phase,
                           .block = static_cast<std::size_t>(&block - graph_.blocks.data()),
                           .count = block.repeat * node.count,
+                          .repeat = block.repeat,
+                          .waits = waits,
                           .work = std::move(work)});
     }
     scratch_.clear();

@@ -67,6 +67,21 @@ Bytes output_bytes(const Graph& stage) {
          static_cast<double>(last.count);
 }
 
+/// The cache of the layers that the stage runs.
+void keep_own_layers(Graph& stage) {
+  const auto own = [&stage](auto& parts) {
+    for (auto& part : parts) {
+      const auto block =
+          std::find_if(stage.blocks.begin(), stage.blocks.end(),
+                       [&part](const Block& other) { return other.name == part.block; });
+      part.layers = block == stage.blocks.end() ? 0 : block->repeat;
+    }
+    std::erase_if(parts, [](const auto& part) { return part.layers == 0; });
+  };
+  own(stage.kv_cache->parts);
+  own(stage.kv_cache->states);
+}
+
 /// Deals the repetitions of the blocks out, stage after stage.
 class Dealer {
  public:
@@ -95,10 +110,7 @@ class Dealer {
       ++block_;
       if (block_ < graph_.blocks.size()) left_ = graph_.blocks[block_].repeat;
     }
-    if (stage.kv_cache && layers_.total > 0) {
-      stage.kv_cache->layers =
-          std::min(stage.kv_cache->layers, ceil_div(stage.kv_cache->layers * taken, layers_.total));
-    }
+    if (stage.kv_cache) keep_own_layers(stage);
     return stage;
   }
   [[nodiscard]] std::int64_t total() const { return layers_.total; }

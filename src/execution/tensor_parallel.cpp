@@ -160,6 +160,30 @@ class BlockSplit {
   Placement place(Node& node, ops::Linear& op) { return place_linear(node, op, op.rows); }
   Placement place(Node& node, ops::ExpertLinear& op) { return place_linear(node, op, op.slots); }
 
+  /// One product per head: the heads are dealt out.
+  Placement place(Node&, ops::HeadLinear& op) {
+    if (joint_.whole()) return {};
+    op.heads = part(op.heads, "heads");
+    return {.layout = Layout::Columns, .splits = joint_.splits};
+  }
+
+  Placement place(Node&, ops::ShortConv& op) {
+    if (!joint_.whole()) op.channels = part(op.channels, "channels");
+    return joint_;
+  }
+  Placement place(Node&, ops::ChunkedScan& op) {
+    if (joint_.whole()) return {};
+    op.heads = part(op.heads, "state-space heads");
+    op.groups = op.groups % ways_ == 0 ? op.groups / ways_ : op.groups;
+    if (op.heads % op.groups != 0) op.groups = 1;  // GPUs that share a group keep a copy of it
+    return {.layout = Layout::Columns, .splits = joint_.splits};
+  }
+  Placement place(Node&, ops::StateUpdate& op) {
+    if (joint_.whole()) return {};
+    op.heads = part(op.heads, "state-space heads");
+    return {.layout = Layout::Columns, .splits = joint_.splits};
+  }
+
   Placement place(Node&, ops::BatchedMatmul& op) {
     if (joint_.whole()) return {};
     if (!all_split()) return whole();
@@ -169,6 +193,10 @@ class BlockSplit {
 
   Placement place(Node&, ops::FusedAttention& op) {
     if (joint_.whole()) return {};
+    if (op.shape.latent && !inputs_.empty() && !inputs_.front().whole()) {
+      op.shape.heads = part(op.shape.heads, "heads");  // all of them read the one latent
+      return {.layout = Layout::Columns, .splits = joint_.splits};
+    }
     if (!all_split()) return whole();
     op.shape.heads = part(op.shape.heads, "heads");
     op.shape.kv_heads = part(op.shape.kv_heads, "key/value heads");
@@ -283,6 +311,24 @@ std::int64_t vocabulary_of(const Graph& graph) {
   return most;
 }
 
+/// Heads and states are dealt out; a latent that all heads share is kept by every GPU.
+Status split_cache(graph::KvCache& cache, const std::string& model, std::int64_t ways) {
+  for (graph::KvCache::Part& part : cache.parts) {
+    if (part.shared) continue;
+    if (part.kv_heads % ways != 0) {
+      return bad_input(
+          model,
+          fmt::format("{} key/value heads are not divisible by --tp {}", part.kv_heads, ways),
+          fmt::format("choose a divisor of {}", part.kv_heads));
+    }
+    part.kv_heads /= ways;
+  }
+  for (graph::KvCache::State& state : cache.states) {
+    state.bytes = state.bytes / static_cast<double>(ways);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Graph> split_tensors(const Graph& graph, std::int64_t ways) {
@@ -303,15 +349,7 @@ Result<Graph> split_tensors(const Graph& graph, std::int64_t ways) {
     return unsupported(graph.name, "has no pair of linear layers that --tp could split",
                        "use --dp or --pp");
   }
-  if (result.kv_cache) {
-    if (result.kv_cache->kv_heads % ways != 0) {
-      return bad_input(graph.name,
-                       fmt::format("{} key/value heads are not divisible by --tp {}",
-                                   result.kv_cache->kv_heads, ways),
-                       fmt::format("choose a divisor of {}", result.kv_cache->kv_heads));
-    }
-    result.kv_cache->kv_heads /= ways;
-  }
+  if (result.kv_cache) ROOFTILE_CHECK(split_cache(*result.kv_cache, graph.name, ways));
   ROOFTILE_CHECK(validate(result));
   return result;
 }

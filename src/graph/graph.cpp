@@ -32,6 +32,43 @@ Result<Step> parse_step(std::string_view text) {
                    did_you_mean(text, names, "phases:"));
 }
 
+ops::Precision precision_of(const Graph& graph) {
+  ops::Precision precision = ops::precision_of(graph.dtype);
+  precision.cache = graph.kv_dtype;
+  return precision;
+}
+
+ops::Precision precision_of(const Graph& graph, const Node& node) {
+  const ops::Precision precision = precision_of(graph);
+  if (!node.weights || graph.step == Step::Train) return precision;
+  return ops::with_weights(precision, *node.weights);
+}
+
+Bytes parameter_bytes(const Graph& graph, const Node& node) {
+  const ops::Precision precision = precision_of(graph, node);
+  const std::int64_t own = ops::parameters_of(node.op) - node.shared_parameters;
+  if (graph.step == Step::Train || !ops::holds_matrix(node.op)) {
+    return ops::bytes_of(own, precision.storage);
+  }
+  return ops::weight_bytes(own, precision);
+}
+
+Bytes cache_bytes(const Graph& graph) {
+  if (!graph.kv_cache) return {};
+  const ops::Precision precision = precision_of(graph);
+  const DType dtype = precision.cache.value_or(precision.storage);
+  const auto batch = static_cast<double>(graph.kv_cache->batch);
+  Bytes total;
+  for (const KvCache::Part& part : graph.kv_cache->parts) {
+    total += ops::bytes_of(part.width, dtype) * static_cast<double>(part.kv_heads) *
+             static_cast<double>(part.tokens) * static_cast<double>(part.layers) * batch;
+  }
+  for (const KvCache::State& state : graph.kv_cache->states) {
+    total += state.bytes * static_cast<double>(state.layers) * batch;
+  }
+  return total;
+}
+
 namespace {
 
 using Names = std::set<std::string, std::less<>>;

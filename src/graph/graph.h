@@ -32,9 +32,13 @@ struct Node {
   std::int64_t shared_parameters = 0;  ///< of another node (tied embeddings): not counted again
   bool differentiable = true;          ///< false for masks and positions: no backward
   bool input_gradient = true;  ///< false for the first layer: nothing upstream needs a gradient
+  std::optional<ops::WeightFormat> weights = {};  ///< of a product's weights, where quantized
   /// Tensor parallel (execution/tensor_parallel.h): elements that the GPUs of a group add up behind
   /// this node's forward kernels (its output) and its backward kernels (the input's gradient).
   std::int64_t reduced_output = 0, reduced_gradient = 0;
+  /// An eager framework waits for the result before it can launch what follows: its shape depends
+  /// on values (boolean indexing).
+  bool synchronizes = false;
   bool operator==(const Node&) const = default;
 };
 
@@ -54,13 +58,28 @@ enum class Step : std::uint8_t { Infer, Train, Prefill, Decode };
 std::string_view name_of(Step step);
 Result<Step> parse_step(std::string_view text);
 
-/// The key/value cache of the attention layers, for memory accounting.
+/// What the sequences keep between steps, for memory accounting.
 struct KvCache {
-  std::int64_t layers = 0, kv_heads = 0, head_dim = 0;
-  std::int64_t tokens = 0;  ///< per sequence, bounded by a sliding window
+  /// Keys and values of the layers of one block.
+  struct Part {
+    std::string block;  ///< whose repetitions are the layers
+    std::int64_t layers = 0;
+    std::int64_t kv_heads = 0;
+    std::int64_t width = 0;   ///< elements per token and head: a key and a value, or their latent
+    std::int64_t tokens = 0;  ///< per sequence, bounded by a sliding window
+    bool shared = false;      ///< one latent for all heads: every tensor-parallel GPU keeps it
+    bool operator==(const Part&) const = default;
+  };
   std::int64_t batch = 0;
-  std::int64_t window_layers = 0;  ///< of `layers`: those that keep `window_tokens` only
-  std::int64_t window_tokens = 0;
+  std::vector<Part> parts;
+  /// States of recurrent layers, per sequence and layer: they do not grow with the tokens.
+  struct State {
+    std::string block;
+    std::int64_t layers = 0;
+    Bytes bytes;  ///< per sequence and layer
+    bool operator==(const State&) const = default;
+  };
+  std::vector<State> states;
   bool operator==(const KvCache&) const = default;
 };
 
@@ -77,10 +96,20 @@ struct Graph {
   std::int64_t idle_parameters = 0;
   std::vector<Block> blocks;
   std::optional<KvCache> kv_cache;  ///< for decoders in prefill and decode
+  std::optional<DType> kv_dtype;    ///< of the cache; nothing: as activations are stored
   std::vector<std::string> notes;   ///< what the file says and the graph does not follow
   Input input;                      ///< the record of the file it was imported from
   bool operator==(const Graph&) const = default;
 };
+
+/// The number formats in which a node runs: those of the graph's dtype, of its cache, and of the
+/// node's own weights. Training keeps its weights in the dtype.
+ops::Precision precision_of(const Graph& graph);
+ops::Precision precision_of(const Graph& graph, const Node& node);
+/// Memory of the node's own parameters, once; in training all are stored as activations are.
+Bytes parameter_bytes(const Graph& graph, const Node& node);
+/// Memory of the cache and of all states.
+Bytes cache_bytes(const Graph& graph);
 
 /// Checks every operator, unique names, known inputs and the totals, and sets `parameters`. Errors
 /// say `model:block/node`. The only way a graph may reach lower().

@@ -78,11 +78,12 @@ Result<Card> read_card(const JsonView& document) {
   return card;
 }
 
-Result<Graph> import_document(const JsonView& root, std::string model,
+Result<Graph> import_document(const ModelSource& source, std::string model,
                               const ImportOptions& options) {
+  const JsonView& root = source.document;
   for (const Importer& importer : kImporters) {
     if (!importer.recognizes(root)) continue;
-    ROOFTILE_TRY(Graph graph, importer.import(root, options));
+    ROOFTILE_TRY(Graph graph, importer.import(source, options));
     graph.name = std::move(model);
     graph.step = options.step;
     graph.dtype = options.dtype;
@@ -98,10 +99,52 @@ Result<Graph> import_document(const JsonView& root, std::string model,
                     fmt::format("known formats: {}", fmt::join(formats, ", ")));
 }
 
+/// Python writes numbers that JSON does not have: NaN, Infinity and -Infinity become null, which is
+/// "not given". Only outside of strings.
+std::string without_python_numbers(std::string_view text) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      out.append(text.substr(i, 2));
+      i += 2;
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    std::size_t skip = 0;
+    if (!quoted) {
+      for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+        if (skip == 0 && text.substr(i).starts_with(word)) skip = word.size();
+      }
+    }
+    if (skip > 0) {
+      out += "null";
+      i += skip;
+    } else {
+      out += c;
+      ++i;
+    }
+  }
+  return out;
+}
+
+/// A model's file; what Python writes and JSON does not know is read too.
+Result<JsonDocument> parse_model(std::string_view text, const std::string& name) {
+  auto document = JsonDocument::parse(text, name);
+  const bool python =
+      text.find("Infinity") != std::string_view::npos || text.find("NaN") != std::string_view::npos;
+  if (document || !python) return document;
+  auto again = JsonDocument::parse(without_python_numbers(text), name);
+  return again ? std::move(again) : std::move(document);
+}
+
 bool looks_like_path(std::string_view model) {
   std::error_code failure;
+  const std::filesystem::path path(model);
   return model.find('/') != std::string_view::npos || model.ends_with(kExtension) ||
-         std::filesystem::is_regular_file(std::filesystem::path(model), failure);
+         std::filesystem::is_regular_file(path, failure) ||
+         std::filesystem::is_regular_file(path / "config.json", failure);
 }
 
 /// A catalogue file that answers to a name, and the one of an earlier layer that it hides.
@@ -114,12 +157,20 @@ class Found {
     } else if (catalog_->layer(file) != catalog_->layer(file_)) {  // the user's own comes first
       const bool wins = catalog_->layer(file) > catalog_->layer(file_);
       hidden_ = catalog_->name_of(wins ? file_ : file);
-      if (wins) file_ = file;
+      if (!wins) return;
+      file_ = file;
+      rival_.clear();
+    } else if (file != file_) {
+      rival_ = catalog_->name_of(file);
     }
   }
   [[nodiscard]] bool empty() const { return file_.empty(); }
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] Result<Catalog::File> read() const {
+    if (!rival_.empty())
+      return bad_input(rival_,
+                       fmt::format("answers to the same name as {}", catalog_->name_of(file_)),
+                       "rename one of them, or give the path of the one that is meant");
     ROOFTILE_TRY(Catalog::File file, catalog_->read(file_));
     if (file.replaces.empty()) file.replaces = hidden_;
     return file;
@@ -128,6 +179,7 @@ class Found {
  private:
   const Catalog* catalog_;
   std::string file_, hidden_;
+  std::string rival_;  ///< of the same layer: nothing says which one is meant
 };
 
 /// The catalogue file of a built-in model by name or alias.
@@ -181,22 +233,82 @@ Result<AttentionKind> parse_attention(std::string_view text) {
 
 Result<Graph> import_text(std::string_view text, const std::string& name,
                           const ImportOptions& options) {
-  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, name));
-  return import_document(document.root(), name, options);
+  ROOFTILE_TRY(const JsonDocument document, parse_model(text, name));
+  const JsonView root = document.root();
+  const Catalog catalog = Catalog::embedded();
+  Families families(catalog);
+  std::shared_ptr<const Family> family;
+  if (is_hf_config(root)) {
+    ROOFTILE_TRY(family, family_of(root, families));
+  }
+  return import_document({.document = root, .quantization = {}, .family = family.get()}, name,
+                         options);
+}
+
+namespace {
+
+constexpr std::string_view kConfigFile = "config.json";
+constexpr std::string_view kQuantizationFile = "hf_quant_config.json";
+
+/// meta-llama/Llama-3.1-8B: what may be a name of the catalogue although it has a '/'.
+bool is_repository_name(std::string_view model) {
+  return std::count(model.begin(), model.end(), '/') == 1 && model.front() != '/' &&
+         model.front() != '.' && !model.ends_with('/') && !model.ends_with(kExtension);
+}
+
+/// The folder's config.json, or the path itself.
+Result<std::string> config_path(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_directory(path, failure)) return path;
+  const std::filesystem::path config = std::filesystem::path(path) / kConfigFile;
+  if (std::filesystem::is_regular_file(config, failure)) return config.string();
+  return bad_input(path, "this folder has no config.json",
+                   "give the folder of a Hugging Face model, or a file");
+}
+
+/// The file beside a config.json that says how it is quantized.
+Result<std::optional<JsonDocument>> quantization_beside(const std::string& path) {
+  const std::filesystem::path config(path);
+  if (config.filename() != kConfigFile) return std::optional<JsonDocument>();
+  const std::filesystem::path beside = config.parent_path() / kQuantizationFile;
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(beside, failure)) return std::optional<JsonDocument>();
+  ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(beside.string()));
+  ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, beside.string()));
+  return std::optional(std::move(document));
+}
+
+}  // namespace
+
+Status Model::find_family(const Catalog& catalog) {
+  const JsonView root = document_.root();
+  if (!is_hf_config(root)) return {};
+  Families families(catalog);
+  ROOFTILE_TRY(family_, family_of(root, families));
+  ROOFTILE_TRY(dtype_, config_dtype(root));
+  ROOFTILE_TRY(const std::string input, family_->text("input"));
+  is_language_ = input.empty() || input == "tokens";
+  return {};
 }
 
 Result<Model> Model::open(const Catalog& catalog, std::string_view model) {
-  if (looks_like_path(model)) {
-    const std::string path(model);
-    ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path));
-    if (to_lower(path).ends_with(".onnx")) {
-      return unsupported(path, "ONNX files are not read",
+  std::error_code failure;
+  const bool exists = std::filesystem::exists(std::filesystem::path(model), failure);
+  if (looks_like_path(model) && (exists || !is_repository_name(model))) {
+    const std::string given(model);
+    if (to_lower(given).ends_with(".onnx")) {
+      ROOFTILE_CHECK(Catalog::read_path(given));
+      return unsupported(given, "ONNX files are not read",
                          "give the model's Hugging Face config.json, or describe it as a native "
                          "graph (docs/format/graph.md)");
     }
-    ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, path));
-    Model opened(std::move(document), path);
+    ROOFTILE_TRY(const std::string path, config_path(given));
+    ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path));
+    ROOFTILE_TRY(JsonDocument document, parse_model(file.content, path));
+    Model opened(std::move(document), given);
     opened.input_ = make_input("model", opened.name_, file);
+    ROOFTILE_TRY(opened.quantization_, quantization_beside(path));
+    ROOFTILE_CHECK(opened.find_family(catalog));
     return opened;
   }
   ROOFTILE_TRY(const Found found, find_builtin(catalog, model));
@@ -205,11 +317,15 @@ Result<Model> Model::open(const Catalog& catalog, std::string_view model) {
   ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, file.name));
   Model opened(std::move(document), name_of_file(found.file()));
   opened.input_ = make_input("model", opened.name_, file);
+  ROOFTILE_CHECK(opened.find_family(catalog));
   return opened;
 }
 
 Result<Graph> Model::import(const ImportOptions& options) const {
-  ROOFTILE_TRY(Graph graph, import_document(document_.root(), name_, options));
+  const JsonView root = document_.root();
+  ModelSource source{.document = root, .quantization = {}, .family = family_.get()};
+  if (quantization_) source.quantization = quantization_->root();
+  ROOFTILE_TRY(Graph graph, import_document(source, name_, options));
   graph.input = input_;
   return graph;
 }
@@ -226,16 +342,24 @@ Result<std::vector<ModelSummary>> list_models(const Catalog& catalog) {
     files.try_emplace(name_of_file(file), catalog).first->second.add(file);
   }
   std::vector<ModelSummary> models;
+  Families families(catalog);
   for (const auto& [name, file] : files) {
     ROOFTILE_TRY(const Catalog::File content, file.read());
     ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(content.content, content.name));
     ROOFTILE_TRY(Card card, read_card(document.root()));
     ImportOptions options;
     options.step = Step::Train;  // with all heads that carry parameters
-    ROOFTILE_TRY(const Graph graph, import_document(document.root(), name, options));
+    const JsonView root = document.root();
+    std::shared_ptr<const Family> family;
+    if (is_hf_config(root)) {
+      ROOFTILE_TRY(family, family_of(root, families));
+    }
+    ROOFTILE_TRY(const Graph graph,
+                 import_document({.document = root, .quantization = {}, .family = family.get()},
+                                 name, options));
     models.push_back({.name = graph.name,
                       .family = graph.family,
-                      .parameters = graph.parameters,
+                      .parameters = graph.parameters + graph.idle_parameters,
                       .aliases = std::move(card.aliases),
                       .description = std::move(card.description),
                       .input = make_input("model", name, content)});

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,8 @@
 #include "graph/graph.h"
 
 namespace rooftile::graph {
+
+class Family;
 
 enum class AttentionKind : std::uint8_t {
   Eager,  ///< scores are written to memory: two batched products, scaling, mask, softmax
@@ -38,6 +42,10 @@ struct ImportOptions {
   DType dtype = DType::Fp32;
   AttentionKind attention = AttentionKind::Eager;
   bool loss = true;  ///< training: cross entropy over the logits
+  /// Formats that replace those of the file: of the key/value cache, and of the weights of products
+  /// (graph/family/quantization.h). "none" leaves the weights in the dtype.
+  std::optional<DType> kv_dtype;
+  std::optional<std::string> weight_format;
 };
 
 /// A model's file, read and parsed: graphs for different batches and sequences come from one.
@@ -49,21 +57,31 @@ class Model {
   /// A graph, validated.
   [[nodiscard]] Result<Graph> import(const ImportOptions& options) const;
   [[nodiscard]] const Input& input() const { return input_; }
+  /// The dtype that a config.json states, where it does.
+  [[nodiscard]] std::optional<DType> dtype() const { return dtype_; }
+  /// A language model: what works on tokens, not on images.
+  [[nodiscard]] bool is_language() const { return is_language_; }
 
  private:
   Model(JsonDocument document, std::string name)
       : document_(std::move(document)), name_(std::move(name)) {}
+  Status find_family(const Catalog& catalog);
 
   JsonDocument document_;
-  std::string name_;  ///< of its graphs
+  std::optional<JsonDocument> quantization_;  ///< hf_quant_config.json beside a config.json
+  std::shared_ptr<const Family> family_;      ///< of a config.json
+  std::string name_;                          ///< of its graphs
   Input input_;
+  std::optional<DType> dtype_;
+  bool is_language_ = false;
 };
 
 /// Model::open() and import() for a single graph.
 Result<Graph> import_model(const Catalog& catalog, std::string_view model,
                            const ImportOptions& options);
 
-/// The same from a document in memory; `name` is what errors call it.
+/// The same from a document in memory; `name` is what errors call it, and the families are those
+/// that are built in.
 Result<Graph> import_text(std::string_view text, const std::string& name,
                           const ImportOptions& options);
 

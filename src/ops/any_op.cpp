@@ -21,6 +21,11 @@ std::int64_t parameters_of(const AnyOp& op) {
   return std::visit([](const auto& o) { return o.parameters(); }, op);
 }
 
+bool holds_matrix(const AnyOp& op) {
+  return std::holds_alternative<Linear>(op) || std::holds_alternative<Conv2d>(op) ||
+         std::holds_alternative<ExpertLinear>(op) || std::holds_alternative<HeadLinear>(op);
+}
+
 Saved saved_for_backward(const AnyOp& op, const LowerContext& context) {
   return std::visit([&](const auto& o) { return o.saved(context); }, op);
 }

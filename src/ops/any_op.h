@@ -12,6 +12,7 @@
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
 #include "ops/fused.h"
+#include "ops/head_linear.h"
 #include "ops/linear.h"
 #include "ops/moe.h"
 #include "ops/move.h"
@@ -19,6 +20,7 @@
 #include "ops/operator.h"
 #include "ops/optimizer.h"
 #include "ops/pool.h"
+#include "ops/recurrent.h"
 #include "ops/softmax.h"
 
 namespace rooftile::ops {
@@ -26,7 +28,8 @@ namespace rooftile::ops {
 using AnyOp =
     std::variant<Linear, BatchedMatmul, Conv2d, Elementwise, Softmax, LayerNorm, RmsNorm, BatchNorm,
                  Pool, Embedding, Parameter, Gather, Rotary, Dropout, Move, View, CrossEntropy,
-                 OptimizerUpdate, FusedAttention, MoeRouting, ExpertLinear, FusedVector>;
+                 OptimizerUpdate, FusedAttention, MoeRouting, ExpertLinear, FusedVector, HeadLinear,
+                 ShortConv, ChunkedScan, StateUpdate>;
 
 template <typename T>
 struct AllOperators : std::false_type {};
@@ -39,6 +42,8 @@ std::string_view name_of(const AnyOp& op);
 Status check(const AnyOp& op);
 Shape output_of(const AnyOp& op);
 std::int64_t parameters_of(const AnyOp& op);
+/// Its parameters are those of matrix products: the ones that quantization stores narrower.
+bool holds_matrix(const AnyOp& op);
 Saved saved_for_backward(const AnyOp& op, const LowerContext& context);
 void forward(const AnyOp& op, const LowerContext& context, KernelList& kernels);
 void backward(const AnyOp& op, const LowerContext& context, KernelList& kernels);

@@ -29,6 +29,11 @@ Status FusedAttention::check() const {
         fmt::format("{} query heads cannot share {} key/value heads evenly", s.heads, s.kv_heads),
         "the number of heads must be a multiple of the number of key/value heads");
   }
+  if (s.value_dim < 0 || s.value_dim > s.head_dim) {
+    return bad_input(
+        {}, fmt::format("values of {} are not part of keys of {}", s.value_dim, s.head_dim),
+        "the size of a value is at most that of a key");
+  }
   if (s.window < 0) {
     return bad_input({}, fmt::format("attention window {} is negative", s.window),
                      "leave it out for full attention");
@@ -38,19 +43,8 @@ Status FusedAttention::check() const {
 
 namespace {
 
-struct AttentionBytes {
-  Bytes query, key_value;
-};
-
-/// Bytes of the queries (as of the output) and of keys plus values that are within reach.
-AttentionBytes attention_bytes(const Precision& p, const AttentionShape& s) {
-  const std::int64_t reach = s.window > 0 ? std::min(s.keys, s.window + s.queries - 1) : s.keys;
-  return {.query = bytes_of(s.batch * s.queries * s.heads * s.head_dim, p.storage),
-          .key_value = bytes_of(s.batch * reach * s.kv_heads * s.head_dim, p.storage) * 2.0};
-}
-
 Flops attention_flops(const AttentionShape& s) {
-  return Flops::from_base(4.0 * attention_pairs(s) * static_cast<double>(s.head_dim) *
+  return Flops::from_base(2.0 * attention_pairs(s) * static_cast<double>(s.head_dim + s.values()) *
                           static_cast<double>(s.batch) * static_cast<double>(s.heads));
 }
 
@@ -63,6 +57,23 @@ DType attention_compute(const Precision& p) {
 double cached_part(const AttentionShape& s) {
   return s.keys > s.queries ? 1.0 - static_cast<double>(s.queries) / static_cast<double>(s.keys)
                             : 0.0;
+}
+
+struct AttentionBytes {
+  Bytes query, key_value, output;
+  Bytes cached;  ///< of key_value
+};
+
+/// Bytes of the queries, of the output, and of keys plus values that are within reach.
+AttentionBytes attention_bytes(const Precision& p, const AttentionShape& s) {
+  const std::int64_t reach = s.window > 0 ? std::min(s.keys, s.window + s.queries - 1) : s.keys;
+  const Bytes new_ones = bytes_of(s.batch * reach * s.kv_heads * s.cached_width(), p.storage);
+  const double cached = cached_part(s);
+  const Bytes cache = p.cache ? new_ones * (size_of(*p.cache) / size_of(p.storage)) : new_ones;
+  return {.query = bytes_of(s.batch * s.queries * s.heads * s.head_dim, p.storage),
+          .key_value = p.cache ? new_ones * (1.0 - cached) + cache * cached : new_ones,
+          .output = bytes_of(s.batch * s.queries * s.heads * s.values(), p.storage),
+          .cached = cached * cache};
 }
 
 }  // namespace
@@ -83,22 +94,23 @@ void FusedAttention::forward(const LowerContext& context, KernelList& kernels) c
                      .shape = shape,
                      .flops = attention_flops(shape),
                      .read = bytes.query + bytes.key_value,
-                     .written = bytes.query,
-                     .cold = cached_part(shape) * bytes.key_value});
+                     .written = bytes.output,
+                     .cold = bytes.cached});
 }
 
 void FusedAttention::backward(const LowerContext& context, KernelList& kernels) const {
   constexpr double kBackwardFactor = 2.5;  // five products of the scores' size instead of two
   const AttentionBytes bytes = attention_bytes(context.precision, shape);
-  kernels.push_back({.op = "attention_backward",
-                     .kind = KernelClass::Attention,
-                     .dtype = context.precision.storage,
-                     .compute = attention_compute(context.precision),
-                     .matrix = true,
-                     .shape = shape,
-                     .flops = attention_flops(shape) * kBackwardFactor,
-                     .read = bytes.query * 3.0 + bytes.key_value,  // q, output, its gradient
-                     .written = bytes.query + bytes.key_value});
+  kernels.push_back(
+      {.op = "attention_backward",
+       .kind = KernelClass::Attention,
+       .dtype = context.precision.storage,
+       .compute = attention_compute(context.precision),
+       .matrix = true,
+       .shape = shape,
+       .flops = attention_flops(shape) * kBackwardFactor,
+       .read = bytes.query + bytes.output * 2.0 + bytes.key_value,  // and its gradient
+       .written = bytes.query + bytes.key_value});
 }
 
 Status Rotary::check() const {

@@ -2,11 +2,12 @@
 //
 // Attention as one fused kernel (scores never reach memory), and the rotary position embedding.
 //
-// FusedAttention: 4 * pairs * head_dim FLOP per head, where `pairs` counts the query-key pairs that
-// are not masked: exact for causal masks and sliding windows. Queries are the last `queries` of
-// `keys` positions, so one query over a long cache (decode) and a full prompt (prefill) are the
-// same formula. Softmax arithmetic is not counted, as usual for this kernel. Backward recomputes
-// the scores and forms four products instead of two: 2.5 times the forward FLOPs.
+// FusedAttention: 2 * pairs * (key size + value size) FLOP per head, where `pairs` counts the
+// query-key pairs that are not masked: exact for causal masks and sliding windows. Queries are the
+// last `queries` of `keys` positions, so one query over a long cache (decode) and a full prompt
+// (prefill) are the same formula. Softmax arithmetic is not counted, as usual for this kernel.
+// Backward recomputes the scores and forms four products instead of two: 2.5 times the forward
+// FLOPs.
 #pragma once
 
 #include "ops/operator.h"
@@ -22,7 +23,7 @@ struct FusedAttention {
 
   [[nodiscard]] Status check() const;
   [[nodiscard]] Shape output() const {
-    return {shape.batch, shape.queries, shape.heads * shape.head_dim};
+    return {shape.batch, shape.queries, shape.heads * shape.values()};
   }
   [[nodiscard]] std::int64_t parameters() const { return 0; }
   /// Queries, keys, values, the output, and one log-sum-exp per query and head.

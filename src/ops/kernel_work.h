@@ -58,6 +58,7 @@ struct KernelWork {
   Bytes cold_pass = {};
   Bytes excess = {};               ///< moved beyond the compulsory bytes, in either direction
   double access_efficiency = 1.0;  ///< rate of its accesses / rate of sequential ones
+  double right_bytes = 0.0;  ///< of an element of a product's second operand; 0 = size of `dtype`
 
   [[nodiscard]] Bytes bytes() const { return read + written; }
   [[nodiscard]] Bytes moved() const { return bytes() + excess; }

@@ -12,14 +12,14 @@ Status Linear::check() const {
 void Linear::forward(const LowerContext& context, KernelList& kernels) const {
   kernels.push_back(
       gemm_kernel(context.precision, kName, {.batch = 1, .m = rows, .n = out, .k = in}, bias));
-  kernels.back().cold = bytes_of(in * out, context.precision.matrix_storage);
+  reads_weights(kernels.back(), in * out, context.precision);
 }
 
 void Linear::backward(const LowerContext& context, KernelList& kernels) const {
   if (context.input_gradient) {
     kernels.push_back(
         gemm_kernel(context.precision, kName, {.batch = 1, .m = rows, .n = in, .k = out}, false));
-    kernels.back().cold = bytes_of(in * out, context.precision.matrix_storage);
+    reads_weights(kernels.back(), in * out, context.precision);
   }
   kernels.push_back(
       gemm_kernel(context.precision, kName, {.batch = 1, .m = out, .n = in, .k = rows}, false));
@@ -55,7 +55,9 @@ void BatchedMatmul::forward(const LowerContext& context, KernelList& kernels) co
   const std::int64_t repeated = (batch - batch / share) * k * n;
   kernels.push_back(bmm_kernel(context, {.batch = batch, .m = m, .n = n, .k = k},
                                bytes_of(repeated, context.precision.matrix_storage)));
-  kernels.back().cold = bytes_of(cached, context.precision.matrix_storage);
+  const Precision& p = context.precision;
+  kernels.back().cold = bytes_of(cached, p.cache.value_or(p.matrix_storage));
+  kernels.back().read += kernels.back().cold - bytes_of(cached, p.matrix_storage);
 }
 
 void BatchedMatmul::backward(const LowerContext& context, KernelList& kernels) const {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace rooftile::ops {
@@ -78,6 +80,14 @@ void MoeRouting::backward(const LowerContext& context, KernelList& kernels) cons
   mirrored.forward(context, kernels);
 }
 
+std::int64_t ExpertLinear::touched() const {
+  if (top_k <= 0 || top_k >= experts) return std::min(slots, experts);
+  const auto all = static_cast<double>(experts);
+  const double tokens = static_cast<double>(slots) / static_cast<double>(top_k);
+  const double hit = all * (1.0 - std::pow(1.0 - static_cast<double>(top_k) / all, tokens));
+  return std::clamp(std::llround(hit), 1LL, static_cast<long long>(std::min(slots, experts)));
+}
+
 Status ExpertLinear::check() const {
   ROOFTILE_CHECK(check_sizes("expert weights", {experts, in, out}));
   ROOFTILE_CHECK(check_sizes("expert input", {slots, in}));
@@ -104,7 +114,7 @@ void ExpertLinear::forward(const LowerContext& context, KernelList& kernels) con
   work.read = bytes_of(slots * in + touched() * in * out, p.matrix_storage) +
               bytes_of(bias ? touched() * out : 0, p.storage);
   work.written = bytes_of(slots * out, p.storage);
-  work.cold = bytes_of(touched() * in * out, p.matrix_storage);
+  reads_weights(work, touched() * in * out, p);
   kernels.push_back(std::move(work));
 }
 
@@ -113,7 +123,7 @@ void ExpertLinear::backward(const LowerContext& context, KernelList& kernels) co
   KernelWork data = expert_kernel(p, *this, {.batch = touched(), .m = rows(), .n = in, .k = out});
   data.read = bytes_of(slots * out + touched() * in * out, p.matrix_storage);
   data.written = bytes_of(slots * in, p.storage);
-  data.cold = bytes_of(touched() * in * out, p.matrix_storage);
+  reads_weights(data, touched() * in * out, p);
   kernels.push_back(std::move(data));
   KernelWork weight = expert_kernel(p, *this, {.batch = touched(), .m = out, .n = in, .k = rows()});
   weight.read = bytes_of(slots * (in + out), p.matrix_storage);

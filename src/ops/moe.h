@@ -2,8 +2,9 @@
 //
 // A mixture of experts beyond its router's linear layer: MoeRouting picks the top-k experts of each
 // token and brings tokens to experts and back; ExpertLinear is one linear layer of all experts,
-// each seeing its share of the tokens. Tokens are assumed balanced; with fewer token slots than
-// experts only the experts that are touched are read.
+// each seeing its share of the tokens. Only the experts that are touched are read: where the number
+// of experts per token is known, as many as uniform routing hits on average, E (1 - (1 - k/E)^n) of
+// E experts with n tokens of k each; else the slots are assumed to fall on different experts.
 #pragma once
 
 #include "ops/operator.h"
@@ -37,8 +38,9 @@ struct ExpertLinear {
   static constexpr std::string_view kName = "expert_linear";
   std::int64_t slots = 1, experts = 1, in = 1, out = 1;
   bool bias = false;
+  std::int64_t top_k = 0;  ///< experts per token; 0 = not known
 
-  [[nodiscard]] std::int64_t touched() const { return slots < experts ? slots : experts; }
+  [[nodiscard]] std::int64_t touched() const;
   [[nodiscard]] std::int64_t rows() const { return (slots + touched() - 1) / touched(); }
   [[nodiscard]] Status check() const;
   [[nodiscard]] Shape output() const { return {slots, out}; }

@@ -54,6 +54,9 @@ void Move::forward(const LowerContext& context, KernelList& kernels) const {
   const std::int64_t written = kind == MoveKind::Write ? in : out;
   kernels.push_back(
       move_kernel(context.precision, name_of(kind), in >= out ? input : output(), read, written));
+  if (to_cache && context.precision.cache) {
+    kernels.back().written = bytes_of(written, *context.precision.cache);
+  }
 }
 
 void Move::backward(const LowerContext& context, KernelList& kernels) const {

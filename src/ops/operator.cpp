@@ -43,6 +43,27 @@ Precision precision_of(DType dtype) {
       .storage = dtype, .matrix_storage = dtype, .vector_compute = dtype, .matrix_compute = dtype};
 }
 
+Precision with_weights(Precision precision, const WeightFormat& format) {
+  precision.weight_bytes = format.bytes;
+  if (format.compute) {
+    precision.matrix_storage = *format.compute;
+    precision.matrix_compute = *format.compute;
+  }
+  return precision;
+}
+
+Bytes weight_bytes(std::int64_t elements, const Precision& precision) {
+  if (precision.weight_bytes == 0.0) return bytes_of(elements, precision.matrix_storage);
+  return Bytes::from_base(precision.weight_bytes * static_cast<double>(elements));
+}
+
+void reads_weights(KernelWork& work, std::int64_t elements, const Precision& precision) {
+  work.cold = weight_bytes(elements, precision);
+  if (precision.weight_bytes == 0.0) return;
+  work.read += work.cold - bytes_of(elements, precision.matrix_storage);
+  work.right_bytes = precision.weight_bytes;
+}
+
 Status check_sizes(std::string_view what, std::initializer_list<std::int64_t> sizes) {
   return check_shape(what, Shape(sizes));
 }

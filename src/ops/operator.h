@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,12 +29,30 @@ struct Precision {
   DType matrix_storage = DType::Fp32;  ///< operands of matrix products
   DType vector_compute = DType::Fp32;
   DType matrix_compute = DType::Fp32;
+  /// Bytes of one element of a weight matrix with its share of the scales, where weights are stored
+  /// narrower than the products' operands (weight-only quantization); 0 = as matrix_storage.
+  double weight_bytes = 0.0;
+  std::optional<DType> cache =
+      {};  ///< of the key/value cache; nothing: as the operands of attention
   bool operator==(const Precision&) const = default;
+};
+
+/// How the weights of an operator are stored and what that makes of its products.
+struct WeightFormat {
+  double bytes = 2.0;  ///< per weight, with its share of the scales
+  /// The format of the products, which activations are brought to; nothing: weights are expanded to
+  /// the model's own format first (weight-only quantization).
+  std::optional<DType> compute = {};
+  bool operator==(const WeightFormat&) const = default;
 };
 
 /// fp32 -> all FP32; tf32 -> FP32 storage, TF32 products; fp16 and bf16 -> 16-bit storage, vector
 /// arithmetic in FP32; 8- and 4-bit formats -> products in that format, everything else in BF16.
 Precision precision_of(DType dtype);
+/// `precision` for an operator whose weights are stored in `format`.
+Precision with_weights(Precision precision, const WeightFormat& format);
+/// Bytes of `elements` weights of a matrix product.
+Bytes weight_bytes(std::int64_t elements, const Precision& precision);
 
 /// How an operator is lowered.
 struct LowerContext {
@@ -83,6 +102,10 @@ struct VectorWork {
   std::int64_t written = 0;
 };
 KernelWork vector_kernel(const Precision& precision, const VectorWork& work);
+
+/// The right-hand operand of a product is `elements` weights: their bytes are those of the format
+/// in which they are stored, and no kernel of this pass has touched them before.
+void reads_weights(KernelWork& work, std::int64_t elements, const Precision& precision);
 
 /// C[m,n] = A[m,k] B[k,n] as one kernel; `bias` adds n elements to the read bytes.
 KernelWork gemm_kernel(const Precision& precision, std::string_view op, const GemmShape& shape,

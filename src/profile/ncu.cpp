@@ -238,7 +238,10 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
                             std::string_view value, double weight) {
   if (use.counter.empty()) return {};
   // A label may mean something else here: "Memory Throughput" is a rate or a share.
-  if (unit == "%" && !looks_like_counter(use.metric)) return {};
+  if (unit == "%" && !looks_like_counter(use.metric) &&
+      dimension_of(use.counter) != Dimension::Share) {
+    return {};
+  }
   if (use.unit_text != unit) {
     ROOFTILE_TRY(
         use.unit,

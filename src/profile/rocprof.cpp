@@ -248,12 +248,14 @@ Status RocprofImport::row() {
   return counter_ ? long_row(kernel) : wide_row(kernel);
 }
 
-/// The table does not name the GPU; the memory counters of MI300 have names of their own.
+/// The table does not name the GPU; the memory counters of MI300 have names of their own, and so
+/// have those of the generations before it. Without them only the family is known.
 void RocprofImport::guess_isa() {
   RawProfile& profile = builder_.profile();
   const bool mi300 =
       profile.has_metric("TCC_BUBBLE_sum") || profile.has_metric("TCC_EA0_RDREQ_sum");
-  profile.device.isa = mi300 ? "gfx942" : "gfx9";
+  const bool earlier = profile.has_metric("TCC_EA_RDREQ_sum");
+  profile.device.isa = mi300 ? "gfx942" : earlier ? "gfx90" : "gfx9";
 }
 
 Result<RawProfile> RocprofImport::run() {

@@ -40,7 +40,7 @@ struct Picture {
   std::string plot, note;
   std::vector<bool> drawn;  ///< per point of the chart: has a place in the plot
 };
-std::string picture_svg(const roofline::Chart& chart, const Picture& picture);
+Drawing draw_picture(const roofline::Chart& chart, const Picture& picture);
 
 /// Attributes of the marker of a run: solid, hollow, solid with a dark rim, tinted with a dark rim.
 std::string run_style(std::string_view color, std::size_t run);

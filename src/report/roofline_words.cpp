@@ -35,6 +35,10 @@ std::string rate_unit(const roofline::Chart& chart) {
   return fmt::format("{}{}/s", chart.binary_units ? "Gi" : "G", operations_of(chart));
 }
 
+double chart_gflops(const roofline::Chart& chart, FlopsPerSecond rate) {
+  return rate.base() / (chart.binary_units ? 1073741824.0 : 1e9);
+}
+
 std::string_view at_least(bool flops_complete) {
   return flops_complete ? "" : ">=";
 }

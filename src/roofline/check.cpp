@@ -209,6 +209,9 @@ std::string above_roof_reason(const Point& point, const Roofs& roofs) {
     return fmt::format("the kernel ran at {:.0f} MHz, the roof holds for {:.0f} MHz",
                        clock->base() * 1e-6, roofs.clock->base() * 1e-6);
   }
+  if (point.record.from_shapes && !compute) {
+    return "the bytes are those of the shapes, and some of them were still in a cache";
+  }
   const std::string source = roof_source(point, roofs);
   if (source == "measured" || source == "published") {
     return "the roof was measured too low: no kernel reached it at that time";

@@ -12,7 +12,7 @@
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
-#include "report/scale_view.h"
+#include "report/scale_json.h"
 #include "study/options.h"
 #include "study/scale_limits.h"
 #include "study/session.h"
@@ -244,8 +244,10 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
   for (const Request& step : steps) {
     ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
     inputs.push_back(launched.model);
+    ROOFTILE_TRY(const auto stack_costs, this->stack_costs());
     ROOFTILE_TRY(const ScalingStudy study,
-                 ScalingStudy::make(launched.kernels, machine, *predictor));
+                 ScalingStudy::make(launched.kernels, machine, *predictor,
+                                    launch_costs(launched.options, *predictor, *stack_costs)));
     ROOFTILE_CHECK(check_variant(study, choices.factors));
     report.warnings.insert(report.warnings.end(), launched.notes.begin(), launched.notes.end());
     const std::string name = study_name(request, step);

@@ -429,7 +429,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
   inputs.push_back(predictor->input());
   set_provenance(inputs, report);
   const aggregate::StepEstimate step =
-      aggregate::step_time(std::move(operators), predictor->constants().step);
+      aggregate::step_time(std::move(operators), estimated.costs.step);
   report.total_ms = to_ms(step.total);
   report.host_ms = to_ms(step.parts.host);
   return report;

@@ -13,7 +13,7 @@
 #include "cost/constants.h"
 #include "execution/launches.h"
 #include "hardware/machine.h"
-#include "report/traffic_view.h"
+#include "report/traffic_json.h"
 
 namespace rooftile::study {
 

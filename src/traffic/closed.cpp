@@ -313,7 +313,7 @@ ReadBytes closed_rows(const ops::KernelWork& work, const ops::RowShape& shape,
 ReadBytes closed_attention(const ops::KernelWork& work, const ops::AttentionShape& s,
                            std::int64_t block, const ClosedMachine& machine) {
   const double element = size_of(work.dtype).base();
-  const double head_bytes = 2 * real(s.keys) * real(s.head_dim) * element;  // keys and values
+  const double head_bytes = real(s.keys) * real(s.cached_width()) * element;  // keys and values
   const double kv = head_bytes * real(s.batch) * real(s.kv_heads);
   // Query heads that share their keys are rows of one block, at least the 16 of a matrix
   // instruction, as in the decoding kernels of FlashAttention.

@@ -17,7 +17,8 @@ ProductWork product_work(const ops::KernelWork& work, const ops::GemmShape& shap
   return {.shape = shape,
           .bytes = work.moved().base(),
           .in_bytes = size_of(work.dtype).base(),
-          .out_bytes = std::max(work.written.base() / outputs, 0.5)};
+          .out_bytes = std::max(work.written.base() / outputs, 0.5),
+          .right_bytes = work.right_bytes};
 }
 
 ProductBytes product_bytes(const ProductWork& work, const ProductCut& cut,
@@ -35,15 +36,16 @@ ProductBytes product_bytes(const ProductWork& work, const ProductCut& cut,
   out.compulsory = work.bytes + 2 * out.partial;
   const double results = work.out_bytes * outputs + 2 * out.partial;
   const double a = work.in_bytes * batch * k * m * columns;
-  const double b = work.in_bytes * batch * k * n;
+  const double right = work.right_bytes > 0 ? work.right_bytes : work.in_bytes;
+  const double b = right * batch * k * n;
   out.l2 = std::max(out.compulsory, a + b * std::ceil(rows / cut.cluster) + results);
   out.l1 = std::max(out.l2, a + b * rows + results);
   const double running = std::min(batch * rows * columns, machine.sms);
   const double wave_columns = std::min(columns, std::sqrt(running));
   const double wave_rows = std::min(rows, running / wave_columns);
-  const double shared =
-      work.in_bytes * k / cut.split *
-      (wave_columns * std::min(n, cut.tile_n) + wave_rows * std::min(m, cut.tile_m));
+  const double shared = k / cut.split *
+                        (right * wave_columns * std::min(n, cut.tile_n) +
+                         work.in_bytes * wave_rows * std::min(m, cut.tile_m));
   constexpr double kNoMisses = -60;
   out.panels = machine.l2_bytes > 0 ? std::log2(shared / machine.l2_bytes) : kNoMisses;
   return out;

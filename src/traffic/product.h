@@ -47,6 +47,7 @@ struct ProductWork {
   ops::GemmShape shape;
   double bytes = 0;
   double in_bytes = 4, out_bytes = 4;
+  double right_bytes = 0;  ///< of the second operand, where it is stored narrower; 0 = in_bytes
 };
 ProductWork product_work(const ops::KernelWork& work, const ops::GemmShape& shape);
 

@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROMISED = ["add_a_gpu", "add_an_architecture", "add_an_operator", "add_a_predictor",
-            "add_an_import_format"]
+            "add_an_import_format", "add_an_output_format"]
 
 
 def diffs_of(page):

@@ -76,10 +76,11 @@ TEST(Gates, WholeSteps) {
                                    },
                                    [](const Request& request, const cost::Predictor& one) {
                                      return testing::embedded_session().predict(request, one);
-                                   });
+                                   },
+                                   {});
   ASSERT_TRUE(evaluation) << to_string(evaluation.error());
   Levels levels;
-  for (const calibration::LabelSummary& s : evaluation->summary) {
+  for (const ErrorSummary& s : evaluation->summary) {
     levels[s.group] = s.mean_error * 100;
   }
   hold("steps", levels);
@@ -101,7 +102,7 @@ Levels kernel_levels(const std::string& prefix, std::size_t every) {
   dataset->samples = std::move(kept);
   const auto predictor = default_predictor();
   Levels levels;
-  for (const calibration::Summary& s : calibration::evaluate(*dataset, *predictor, {}).summary) {
+  for (const ErrorSummary& s : calibration::evaluate(*dataset, *predictor, {}).summary) {
     levels[s.group] = s.mean_error * 100;
   }
   return levels;

@@ -419,7 +419,9 @@ std::size_t bucket_of(double seconds) {
       std::upper_bound(kBucketEdges.begin(), kBucketEdges.end(), seconds) - kBucketEdges.begin());
 }
 
-std::string features_hash() {
+namespace {
+
+std::string make_features_hash() {
   // FNV-1a over the format's name and every field name, in order: a renamed field changes it.
   Weights everything;
   DeviceModel model;
@@ -436,6 +438,13 @@ std::string features_hash() {
   const ordered_json flat = writer.take().flatten();
   for (const auto& [key, value] : flat.items()) hash.add_bytes(key);
   return fmt::format("{:016x}", hash.value());
+}
+
+}  // namespace
+
+std::string features_hash() {
+  static const std::string kHash = make_features_hash();  // the program has one
+  return kHash;
 }
 
 std::string to_json(const Weights& weights) {

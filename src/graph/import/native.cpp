@@ -344,8 +344,8 @@ bool is_native_graph(const JsonView& document) {
   return document.find("rooftile_graph").has_value();
 }
 
-Result<Graph> import_native_graph(const JsonView& document, const ImportOptions& options) {
-  return NativeImporter(document, options).run();
+Result<Graph> import_native_graph(const ModelSource& source, const ImportOptions& options) {
+  return NativeImporter(source.document, options).run();
 }
 
 }  // namespace rooftile::graph

@@ -105,7 +105,34 @@ ops::AnyOp broadcast(Function function, const Shape& shape, std::int64_t second,
                           .second_gradient = gradient};
 }
 
+ops::AttentionShape AttentionSpec::shape(const TokenCounts& t) const {
+  return {.batch = t.batch,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .queries = t.queries,
+          .keys = t.keys,
+          .head_dim = head_dim,
+          .causal = causal,
+          .window = window,
+          .value_dim = value_dim,
+          .latent = latent};
+}
+
 namespace {
+
+/// One more column for the softmax, which is dropped behind it.
+std::string add_sinks(BlockBuilder& block, const Shape& scores, const std::string& x,
+                      const std::string& prefix) {
+  const std::string sinks = block.add(prefix + "sinks", ops::Parameter{.shape = {scores[1]}}, {});
+  const Shape wider{scores[0], scores[1], scores[2], scores[3] + 1};
+  std::string y = block.add(prefix + "with_sinks",
+                            ops::Move{.kind = ops::MoveKind::Cat,
+                                      .input = scores,
+                                      .result = wider,
+                                      .others = scores[0] * scores[1] * scores[2]},
+                            {x, sinks});
+  return block.add(prefix + "softmax", ops::Softmax{.shape = wider}, {y});
+}
 
 std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                                 const AttentionSpec& spec, const AttentionInputs& in,
@@ -114,8 +141,8 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
   const std::int64_t share = spec.heads / spec.kv_heads;
   // The cache is laid out by heads already; keys and values of this pass are permuted views.
   const bool from_cache = t.cached && t.keys > t.queries;
-  const std::int64_t cached =
-      from_cache ? t.batch * spec.kv_heads * spec.head_dim * (t.keys - t.queries) : 0;
+  const std::int64_t values = spec.shape(t).values();
+  const std::int64_t cached = from_cache ? t.batch * spec.kv_heads * (t.keys - t.queries) : 0;
   const Shape scores{t.batch, spec.heads, t.queries, t.keys};
   std::string x = block.add(prefix + "scores",
                             ops::BatchedMatmul{.batch = products,
@@ -125,7 +152,7 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                                                .share = share,
                                                .left_permuted = spec.contiguous,
                                                .right_permuted = !from_cache,
-                                               .cached = cached},
+                                               .cached = cached * spec.head_dim},
                             {in.query, in.key});
   switch (spec.scale) {
     case ScoreScale::None: break;
@@ -154,19 +181,20 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                     broadcast(Function::Add, scores, spec.mask_elements, spec.mask_gradient), {x});
       break;
   }
-  x = block.add(prefix + "softmax", ops::Softmax{.shape = scores}, {x});
+  x = spec.sinks ? add_sinks(block, scores, x, prefix)
+                 : block.add(prefix + "softmax", ops::Softmax{.shape = scores}, {x});
   x = add_dropout(block, t, spec.dropout, scores, x, prefix + "probs_dropout");
   x = block.add(prefix + "context",
                 ops::BatchedMatmul{.batch = products,
                                    .m = t.queries,
-                                   .n = spec.head_dim,
+                                   .n = values,
                                    .k = t.keys,
                                    .share = share,
                                    .right_permuted = spec.contiguous && !from_cache,
                                    .output_permuted = !spec.contiguous,
-                                   .cached = cached},
+                                   .cached = cached * values},
                 {x, in.value});
-  const Shape heads_last{t.batch, t.queries, spec.heads, spec.head_dim};
+  const Shape heads_last{t.batch, t.queries, spec.heads, values};
   if (spec.contiguous) {
     return block.add(
         prefix + "merge",
@@ -181,33 +209,45 @@ std::string add_attention(BlockBuilder& block, const TokenCounts& tokens, Attent
                           const AttentionSpec& spec, const AttentionInputs& inputs,
                           const std::string& prefix) {
   if (tokens.cached) {  // the new keys and values are written behind the cached ones
+    const ops::AttentionShape shape = spec.shape(tokens);
+    // Keys and values are two tensors of one width, or one that is both.
+    const bool even = !spec.latent && shape.values() == shape.head_dim;
+    const std::int64_t tensors = even ? 2 : 1;
+    const std::int64_t width = even ? shape.head_dim : shape.cached_width();
     block.add_constant(
         prefix + "cache_write",
         ops::Move{.kind = ops::MoveKind::Write,
-                  .input = {2 * tokens.batch, tokens.queries, spec.kv_heads * spec.head_dim},
-                  .result = {}},
+                  .input = {tensors * tokens.batch, tokens.queries, spec.kv_heads * width},
+                  .result = {},
+                  .to_cache = true},
         {inputs.key, inputs.value});
   }
   if (kind == AttentionKind::Eager) {
     return add_eager_attention(block, tokens, spec, inputs, prefix);
   }
-  return block.add(prefix + "attention",
-                   ops::FusedAttention{.shape = {.batch = tokens.batch,
-                                                 .heads = spec.heads,
-                                                 .kv_heads = spec.kv_heads,
-                                                 .queries = tokens.queries,
-                                                 .keys = tokens.keys,
-                                                 .head_dim = spec.head_dim,
-                                                 .causal = spec.causal,
-                                                 .window = spec.window}},
-                   {inputs.query, inputs.key, inputs.value});
+  std::vector<std::string> read{inputs.query, inputs.key, inputs.value};
+  if (spec.sinks) {
+    read.push_back(block.add(prefix + "sinks", ops::Parameter{.shape = {spec.heads}}, {}));
+  }
+  return block.add(prefix + "attention", ops::FusedAttention{.shape = spec.shape(tokens)},
+                   std::move(read));
 }
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kActivations{
-    "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "quick_gelu", "relu", "silu", "swish",
-    "tanh", "sigmoid"};
+constexpr std::array<std::string_view, 13> kActivations{"gelu",
+                                                        "gelu_new",
+                                                        "gelu_pytorch_tanh",
+                                                        "gelu_fast",
+                                                        "quick_gelu",
+                                                        "relu",
+                                                        "silu",
+                                                        "swish",
+                                                        "tanh",
+                                                        "sigmoid",
+                                                        "relu2",
+                                                        "gelu_python",
+                                                        "gelu_python_tanh"};
 
 /// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) written out, one kernel per operation.
 std::string add_gelu_new(BlockBuilder& block, const Shape& shape, const std::string& x,
@@ -224,17 +264,19 @@ std::string add_gelu_new(BlockBuilder& block, const Shape& shape, const std::str
 
 }  // namespace
 
-Status check_activation(const JsonView& root, std::string_view key, std::string_view name) {
+Status check_activation(const JsonView& at, std::string_view name) {
   if (std::find(kActivations.begin(), kActivations.end(), name) != kActivations.end()) return {};
-  const auto field = root.find(key);
-  const std::string message = fmt::format("unknown activation \"{}\"", printable(name));
-  const std::string hint = did_you_mean(name, kActivations, "activations:");
-  return field ? field->unsupported(message, hint) : root.unsupported(message, hint);
+  return at.unsupported(fmt::format("unknown activation \"{}\"", printable(name)),
+                        did_you_mean(name, kActivations, "activations:"));
 }
 
 std::string add_activation(BlockBuilder& block, std::string_view name, const Shape& shape,
                            const std::string& input, const std::string& prefix) {
   if (name == "gelu_new" || name == "gelu_fast") return add_gelu_new(block, shape, input, prefix);
+  if (name == "relu2") {
+    const std::string t = block.add(prefix + "relu", unary(Function::Relu, shape), {input});
+    return block.add(prefix + "square", scalar(Function::Pow, shape), {t});
+  }
   if (name == "quick_gelu") {  // x sigmoid(1.702 x)
     std::string t = block.add(prefix + "scale", scalar(Function::Mul, shape), {input});
     t = block.add(prefix + "sigmoid", unary(Function::Sigmoid, shape), {t});
@@ -252,51 +294,6 @@ std::string add_dropout(BlockBuilder& block, const TokenCounts& tokens, bool act
                         const Shape& shape, const std::string& input, std::string name) {
   if (!tokens.train || !active) return input;
   return block.add(std::move(name), ops::Dropout{.shape = shape}, {input});
-}
-
-Block language_model_head(const HeadSpec& spec, const TokenCounts& t, bool loss) {
-  BlockBuilder block("head", 1);
-  const Shape hidden{t.batch, t.queries, spec.width};
-  std::string x(kBlockInput);
-  switch (spec.norm) {
-    case HeadNorm::None: break;
-    case HeadNorm::LayerNorm: x = block.add("norm", ops::LayerNorm{.shape = hidden}, {x}); break;
-    case HeadNorm::RmsNorm: x = block.add("norm", ops::RmsNorm{.shape = hidden}, {x}); break;
-  }
-  if (!spec.logits) {
-    block.add("hidden", ops::View{.shape = hidden}, {x});
-    return std::move(block).take();
-  }
-  const std::int64_t tokens = t.cached ? 1 : t.queries;  // serving samples from the last token
-  const std::int64_t rows = t.batch * tokens;
-  if (spec.scaled) {
-    x = block.add("scale", scalar(Function::Mul, {t.batch, tokens, spec.width}), {x});
-  }
-  x = block.add("lm_head",
-                ops::Linear{.rows = rows, .in = spec.width, .out = spec.vocab, .bias = spec.bias},
-                {x});
-  if (spec.tied) block.last().shared_parameters = spec.width * spec.vocab;
-  if (spec.contiguous) {
-    x = block.add("logits",
-                  ops::Move{.kind = ops::MoveKind::Contiguous,
-                            .input = {t.batch, tokens, spec.vocab},
-                            .result = {}},
-                  {x});
-  }
-  if (t.train && loss) {
-    block.add("loss", ops::CrossEntropy{.rows = rows, .classes = spec.vocab}, {x});
-  }
-  return std::move(block).take();
-}
-
-std::optional<KvCache> kv_cache(const TokenCounts& tokens, std::int64_t layers,
-                                std::int64_t kv_heads, std::int64_t head_dim, std::int64_t window) {
-  if (!tokens.cached) return std::nullopt;
-  return KvCache{.layers = layers,
-                 .kv_heads = kv_heads,
-                 .head_dim = head_dim,
-                 .tokens = window > 0 ? std::min(window, tokens.keys) : tokens.keys,
-                 .batch = tokens.batch};
 }
 
 }  // namespace rooftile::graph

@@ -52,6 +52,7 @@ class BlockBuilder {
 
   /// Appends a node and returns its name.
   std::string add(std::string name, ops::AnyOp op, std::vector<std::string> inputs);
+  void add(Node node) { block_.nodes.push_back(std::move(node)); }
   /// As add(); the node takes part in no backward pass (masks, positions, caches).
   std::string add_constant(std::string name, ops::AnyOp op, std::vector<std::string> inputs);
   Node& last() { return block_.nodes.back(); }
@@ -92,7 +93,11 @@ struct AttentionSpec {
   std::int64_t mask_elements = 0;  ///< of an added mask
   bool mask_gradient = false;      ///< a learned position bias is added
   bool dropout = false;
-  bool contiguous = true;  ///< the output is copied back to batch x token x head order
+  bool contiguous = true;      ///< the output is copied back to batch x token x head order
+  std::int64_t value_dim = 0;  ///< 0 = head_dim
+  bool latent = false;         ///< the values are the first columns of the keys
+  bool sinks = false;          ///< every head has a learned score that no value belongs to
+  [[nodiscard]] ops::AttentionShape shape(const TokenCounts& tokens) const;
 };
 
 /// Appends attention over the given queries, keys and values; returns the name of its output of
@@ -104,32 +109,14 @@ std::string add_attention(BlockBuilder& block, const TokenCounts& tokens, Attent
                           const AttentionSpec& spec, const AttentionInputs& inputs,
                           const std::string& prefix);
 
-/// Appends an activation by its Hugging Face name (gelu, gelu_new, relu, silu, ...); names() lists
-/// the known ones.
-Status check_activation(const JsonView& root, std::string_view key, std::string_view name);
+/// Appends an activation by its Hugging Face name (gelu, gelu_new, relu, silu, ...); an unknown one
+/// is an error `at` the place that names it.
+Status check_activation(const JsonView& at, std::string_view name);
 std::string add_activation(BlockBuilder& block, std::string_view name, const Shape& shape,
                            const std::string& input, const std::string& prefix);
 
 /// Dropout in training when `active`, else the input itself.
 std::string add_dropout(BlockBuilder& block, const TokenCounts& tokens, bool active,
                         const Shape& shape, const std::string& input, std::string name);
-
-enum class HeadNorm : std::uint8_t { None, LayerNorm, RmsNorm };
-struct HeadSpec {
-  std::int64_t width = 1, vocab = 1;
-  bool tied = true;
-  bool bias = false;
-  HeadNorm norm = HeadNorm::LayerNorm;
-  bool contiguous = false;  ///< the logits are copied once more (OPT)
-  bool scaled = false;      ///< the hidden states are scaled before the product (tied T5)
-  bool logits = true;       ///< false: the hidden states are the result
-};
-/// Final norm, logits and, in training with `loss`, the cross entropy. Prefill and decode need the
-/// logits of the last token only.
-Block language_model_head(const HeadSpec& spec, const TokenCounts& tokens, bool loss);
-
-/// The cache of a decoder in prefill and decode; nothing otherwise.
-std::optional<KvCache> kv_cache(const TokenCounts& tokens, std::int64_t layers,
-                                std::int64_t kv_heads, std::int64_t head_dim, std::int64_t window);
 
 }  // namespace rooftile::graph

@@ -75,7 +75,7 @@ TEST_F(ValidateTimes, TheFileOfTheConstantsIsAnInput) {
 TEST_F(ValidateTimes, NobodyElsesDriftIsNotZero) {
   const auto column = [](const ValidationTable& table, const char* name) {
     const auto it = std::find(table.columns.begin(), table.columns.end(), name);
-    return table.rows.at(0).at(static_cast<std::size_t>(it - table.columns.begin()));
+    return table.rows.at(0).at(static_cast<std::size_t>(it - table.columns.begin())).text;
   };
   const auto alone = validate({"Tesla T4"});
   ASSERT_TRUE(alone) << to_string(alone.error());

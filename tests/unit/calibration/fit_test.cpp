@@ -256,7 +256,7 @@ TEST_F(FitFiles, LeftOutGpusOfAKnownLawArePredicted) {
   const Evaluation evaluation = evaluate_left_out(*dataset, *fits, nullptr);
   ASSERT_EQ(evaluation.cases.size(), 180U);
   const auto linear = std::find_if(evaluation.summary.begin(), evaluation.summary.end(),
-                                   [](const Summary& s) { return s.group == "linear"; });
+                                   [](const ErrorSummary& s) { return s.group == "linear"; });
   ASSERT_NE(linear, evaluation.summary.end());
   // The law has no tiles and waves, the form has: it must still come close.
   EXPECT_LT(linear->mean_error, 0.2);

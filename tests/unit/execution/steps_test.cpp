@@ -48,8 +48,8 @@ TEST(Steps, DecodeSeesTheCacheAndOneToken) {
   ASSERT_NE(head, nullptr);
   EXPECT_EQ(std::get<ops::GemmShape>(head->work.shape).m, 8);
   ASSERT_TRUE(graph.kv_cache.has_value());
-  EXPECT_EQ(graph.kv_cache->tokens, 1001);
-  EXPECT_EQ(graph.kv_cache->layers, 32);
+  EXPECT_EQ(graph.kv_cache->parts.at(0).tokens, 1001);
+  EXPECT_EQ(graph.kv_cache->parts.at(0).layers, 32);
 }
 
 // Eager attention on a cache reads it once from memory, without copies: 2 x 8 sequences x 8 heads x
@@ -75,7 +75,7 @@ TEST(Steps, EagerDecodeReadsTheCacheOnce) {
 // GPT-2 has 1024 positions: 1023 cached tokens and the new one.
 TEST(Steps, DecodeFillsTheLastPositionByDefault) {
   const Graph graph = import("gpt2", {.step = Step::Decode});
-  EXPECT_EQ(graph.kv_cache->tokens, 1024);
+  EXPECT_EQ(graph.kv_cache->parts.at(0).tokens, 1024);
 }
 
 TEST(Steps, PrefillNeedsTheLastLogitsOnly) {
@@ -101,7 +101,7 @@ TEST(Steps, SlidingWindowBoundsTheCache) {
   options.step = Step::Decode;
   options.context = 20'000;
   const Graph graph = import("mistral-7b", options);
-  EXPECT_EQ(graph.kv_cache->tokens, 4096);
+  EXPECT_EQ(graph.kv_cache->parts.at(0).tokens, 4096);
   const auto kernels = execution::launches(graph, {});  // eager: the products see the window too
   EXPECT_EQ(std::get<ops::GemmShape>(
                 find(kernels, "layer/self_attn.scores", execution::Phase::Forward)->work.shape)

@@ -94,9 +94,11 @@ TEST(HfWindows, QwenSlidesFromMaxWindowLayersOn) {
   EXPECT_EQ(std::get<ops::BatchedMatmul>(find_node(*full, "self_attn.scores")->op).n, 5001);
   EXPECT_EQ(std::get<ops::BatchedMatmul>(find_node(*window, "self_attn.scores")->op).n, 1024);
   EXPECT_EQ(std::get<ops::BatchedMatmul>(find_node(*window, "self_attn.context")->op).k, 1024);
-  EXPECT_EQ(graph.kv_cache->tokens, 5001);
-  EXPECT_EQ(graph.kv_cache->window_layers, 12);
-  EXPECT_EQ(graph.kv_cache->window_tokens, 1024);
+  ASSERT_EQ(graph.kv_cache->parts.size(), 2U);
+  EXPECT_EQ(graph.kv_cache->parts[0].layers, 20);
+  EXPECT_EQ(graph.kv_cache->parts[0].tokens, 5001);
+  EXPECT_EQ(graph.kv_cache->parts[1].layers, 12);
+  EXPECT_EQ(graph.kv_cache->parts[1].tokens, 1024);
 }
 
 TEST(HfWindows, LayerTypesAreCounted) {
@@ -107,7 +109,7 @@ TEST(HfWindows, LayerTypesAreCounted) {
   EXPECT_EQ(error_of(head + types, {}).substr(0, 81),
             "error: c.json:/layer_types: layers have sliding attention, but there is no window");
   EXPECT_EQ(error_of(head + R"("layer_types": ["linear_attention", "full_attention"]})", {}),
-            "error: c.json:/layer_types/0: unsupported layer type \"linear_attention\"\n"
+            "error: c.json:/layer_types: layer types other than those of this family\n"
             "hint: supported: full_attention, sliding_attention\n");
 }
 
@@ -139,7 +141,7 @@ TEST(HfNotes, SayWhatTheGraphDoesNotFollow) {
       "architecture: the file names BertForMaskedLM, the graph of this step is "
       "BertForSequenceClassification",
       "dtype: the file's torch_dtype is float16, the prediction is for fp32",
-      "quantization: quantization_config is not modelled, weights are counted in fp32",
+      "quantization: the method \"(not named)\" is not known, weights are counted in fp32",
       "sizes: not given by the file, assumed as in BertConfig: hidden_size = 768, "
       "num_hidden_layers = 12, num_attention_heads = 12, intermediate_size = 3072, "
       "vocab_size = 30522, max_position_embeddings = 512"};

@@ -108,10 +108,13 @@ TEST(HfErrors, UnknownActivation) {
 }
 
 TEST(HfErrors, UnsupportedModelType) {
-  EXPECT_EQ(error_of(R"({"model_type": "mamba"})"),
-            "error: c.json:/model_type: unsupported model_type \"mamba\"\n"
-            "hint: supported: gpt2, bert, opt, llama, mistral, mixtral, qwen2, qwen3, gemma, t5, "
-            "switch_transformers, vit\n");
+  EXPECT_EQ(error_of(R"({"model_type": "qwen3_mo"})"),
+            "error: c.json:/model_type: unsupported model_type \"qwen3_mo\"\n"
+            "hint: the nearest supported one is \"qwen3_moe\"; a family is a data file, "
+            "docs/howto/add_a_family.md shows how to add one\n");
+  EXPECT_NE(error_of(R"({"model_type": "deepseek_v77_max"})").find("\"deepseek_v"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"model_type": "zzz"})").find("supported: albert, "), std::string::npos);
 }
 
 TEST(HfErrors, NeitherFormat) {

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/family/quantization.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/text.h"
+
+namespace rooftile::graph {
+
+namespace {
+
+constexpr std::size_t kMaxPatterns = 20'000;
+
+/// Bytes per weight with a scale of `scale` bytes for every `group` weights.
+constexpr double grouped(double bytes, double scale, double group) {
+  return bytes + scale / group;
+}
+
+struct NamedFormat {
+  std::string_view name;
+  double bytes;
+  std::optional<DType> compute;
+};
+
+// Scales: FP8 one FP32 per 128 x 128 block; int8 and int4 an FP16 scale (and a 4-bit zero point)
+// per 128; NVFP4 an 8-bit scale per 16, MXFP4 an 8-bit exponent per 32.
+constexpr std::array kFormats{
+    NamedFormat{"fp8", grouped(1, 4, 128 * 128), DType::Fp8E4m3},
+    NamedFormat{"fp8_e4m3", grouped(1, 4, 128 * 128), DType::Fp8E4m3},
+    NamedFormat{"fp8_weight_only", grouped(1, 4, 128 * 128), std::nullopt},
+    NamedFormat{"int8", grouped(1, 2, 128), std::nullopt},
+    NamedFormat{"w8a8", grouped(1, 4, 4096), DType::Int8},
+    NamedFormat{"int4", grouped(0.5, 2.5, 128), std::nullopt},
+    NamedFormat{"nvfp4", grouped(0.5, 1, 16), DType::Fp4},
+    NamedFormat{"fp4", grouped(0.5, 1, 16), DType::Fp4},
+    NamedFormat{"nvfp4_weight_only", grouped(0.5, 1, 16), std::nullopt},
+    NamedFormat{"mxfp4", grouped(0.5, 1, 32), std::nullopt},
+};
+
+/// What a module of the model is, as names of files tell it.
+enum Role : std::uint8_t {
+  kAttention = 1,
+  kDense = 2,
+  kExperts = 4,
+  kShared = 8,
+  kRouter = 16,
+  kLogits = 32,
+  kAllRoles = 63
+};
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::uint8_t role_of(std::string_view block, std::string_view node) {
+  if (block == "head" || node == "lm_head") return kLogits;
+  if (node.starts_with("shared")) return kShared;
+  if (node == "moe.gate" || has(node, "router") || has(node, "shared_gate")) return kRouter;
+  if (node.starts_with("moe.")) return kExperts;
+  if (node.starts_with("mlp")) return kDense;
+  return kAttention;
+}
+
+/// A pattern of an exclusion list: "model.layers.3.self_attn*", "lm_head", "re:.*shared_experts.*".
+struct Pattern {
+  std::uint8_t roles = 0;
+  std::optional<std::int64_t> layer;  ///< nothing: all layers
+  std::string module;                 ///< a single projection; empty: all of the role
+};
+
+/// The last name of a dotted path, without wildcards.
+std::string last_name(std::string_view text) {
+  while (!text.empty() && (text.back() == '*' || text.back() == '.')) text.remove_suffix(1);
+  const std::size_t dot = text.rfind('.');
+  return std::string(dot == std::string_view::npos ? text : text.substr(dot + 1));
+}
+
+Pattern parse_pattern(std::string_view text) {
+  Pattern pattern;
+  std::string_view rest = text;
+  if (const std::size_t at = text.find("layers."); at != std::string_view::npos) {
+    const std::string_view tail = text.substr(at + 7);
+    const std::size_t digits = std::min(tail.find_first_not_of("0123456789"), tail.size());
+    if (digits > 0 && digits < 7) pattern.layer = parse_int(tail.substr(0, digits));
+    rest = tail.substr(digits);
+    if (rest.find_first_not_of("*.") == std::string_view::npos && pattern.layer) {
+      pattern.roles = kAllRoles;
+      return pattern;
+    }
+  }
+  const bool other = has(rest, "norm") || has(rest, "vis") || has(rest, "mtp") ||
+                     has(rest, "embed") || has(rest, "score") || has(rest, "indexer");
+  if (other) return pattern;
+  if (has(rest, "shared_expert")) {
+    pattern.roles = kShared;
+  } else if (has(rest, "experts")) {
+    pattern.roles = kExperts;
+  } else if (has(rest, "attn") || has(rest, "attention") || has(rest, "mixer") ||
+             has(rest, "mamba")) {
+    pattern.roles = kAttention;
+    const std::string module = last_name(rest);
+    if (has(module, "proj")) pattern.module = module;
+  } else if (has(rest, "lm_head") || last_name(rest) == "head") {
+    pattern.roles = kLogits;
+  } else if (has(rest, "_proj")) {
+    pattern.roles = kDense;
+  } else if (has(rest, "gate") || has(rest, "router")) {
+    pattern.roles = kRouter;
+  } else if (has(rest, "mlp") || has(rest, "ffn") || has(rest, "feed_forward")) {
+    pattern.roles = kDense | kExperts | kShared;
+  }
+  return pattern;
+}
+
+/// Which weights have which format.
+struct Rule {
+  std::vector<Pattern> patterns;
+  std::optional<ops::WeightFormat> format;  ///< nothing: the model's own
+};
+
+struct Scheme {
+  std::optional<ops::WeightFormat> format;  ///< of linear layers that no rule is about
+  std::vector<Rule> rules;
+  std::optional<DType> cache;
+  std::string words;    ///< "fp8", for the note
+  std::string unknown;  ///< the method, when nothing is known about it
+};
+
+Status read_patterns(const JsonView& view, Rule& rule) {
+  if (!view.is_array()) return {};
+  ROOFTILE_TRY(const auto elements, view.elements());
+  if (elements.size() > kMaxPatterns) return view.error("too long a list of modules");
+  for (const JsonView& element : elements) {
+    ROOFTILE_TRY(const std::string text, element.string());
+    rule.patterns.push_back(parse_pattern(text));
+  }
+  return {};
+}
+
+Status read_exclusions(const JsonView& view, Scheme& scheme) {
+  Rule rule;
+  for (const std::string_view key : {"modules_to_not_convert", "ignored_layers", "ignore",
+                                     "exclude_modules", "exclude", "llm_int8_skip_modules"}) {
+    if (const auto list = view.find(key)) ROOFTILE_CHECK(read_patterns(*list, rule));
+  }
+  scheme.rules.push_back(std::move(rule));
+  return {};
+}
+
+Result<double> number_or(const JsonView& view, std::string_view key, double fallback) {
+  const auto field = view.find(key);
+  if (!field || !field->is_number()) return fallback;
+  ROOFTILE_TRY(const double number, field->number());
+  return number;
+}
+
+Result<std::string> text_or_nothing(const JsonView& view, std::string_view key) {
+  const auto field = view.find(key);
+  if (!field || !field->is_string()) return std::string{};
+  ROOFTILE_TRY(const std::string text, field->string());
+  return to_lower(text);
+}
+
+std::optional<ops::WeightFormat> format_named(std::string_view name) {
+  for (const NamedFormat& known : kFormats) {
+    if (known.name == name) {
+      return ops::WeightFormat{.bytes = known.bytes, .compute = known.compute};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Weights of `bits` bits with an FP16 scale and a zero point per group, expanded before products.
+Result<ops::WeightFormat> weight_only(const JsonView& view, double bits, double group) {
+  if (!(bits >= 1 && bits <= 16)) {
+    return view.unsupported(fmt::format("weights of {} bits", bits), "1 to 16 bits are read");
+  }
+  const double shared_by = group > 0 ? group : 4096;  // -1: one scale per row
+  return ops::WeightFormat{.bytes = grouped(bits / 8, 2 + bits / 8, shared_by)};
+}
+
+/// The product format of activations that are quantized too.
+std::optional<DType> product_format(double bits, std::string_view type) {
+  if (bits == 8) return type == "float" ? DType::Fp8E4m3 : DType::Int8;
+  if (bits == 4 && type == "float") return DType::Fp4;
+  return std::nullopt;
+}
+
+/// compressed-tensors: groups of targets, each with the format of weights and activations.
+Status read_groups(const JsonView& view, Scheme& scheme) {
+  const auto groups = view.find("config_groups");
+  if (!groups || !groups->is_object()) return {};
+  ROOFTILE_TRY(const auto members, groups->members());
+  if (members.empty()) return {};
+  const JsonView& group = members.front().second;
+  const auto weights = group.find("weights");
+  if (!weights) return {};
+  ROOFTILE_TRY(const double bits, number_or(*weights, "num_bits", 8));
+  ROOFTILE_TRY(const double size, number_or(*weights, "group_size", 0));
+  ROOFTILE_TRY(const std::string type, text_or_nothing(*weights, "type"));
+  ROOFTILE_TRY(scheme.format, weight_only(view, bits, size));
+  if (type == "float" && bits == 4) scheme.format = format_named("nvfp4_weight_only");
+  scheme.words = fmt::format("{}{}", type == "float" ? "fp" : "int", bits);
+  const auto activations = group.find("input_activations");
+  if (!activations) return {};
+  ROOFTILE_TRY(const double act_bits, number_or(*activations, "num_bits", 16));
+  ROOFTILE_TRY(const std::string act_type, text_or_nothing(*activations, "type"));
+  scheme.format->compute = product_format(act_bits, act_type);
+  return {};
+}
+
+/// NVIDIA's names: FP8, NVFP4, W4A16_AWQ, INT8_SQ, MIXED_PRECISION.
+std::optional<ops::WeightFormat> format_of_algorithm(std::string_view name) {
+  if (name.starts_with("fp8")) return format_named("fp8");
+  if (name.starts_with("nvfp4") || name.starts_with("w4a4")) return format_named("nvfp4");
+  if (name.starts_with("w4a16")) return format_named("int4");
+  if (name.starts_with("w4a8")) {
+    return ops::WeightFormat{.bytes = grouped(0.5, 2, 128), .compute = DType::Fp8E4m3};
+  }
+  if (name.starts_with("w8a16")) return format_named("int8");
+  if (name.starts_with("int8") || name.starts_with("w8a8")) return format_named("w8a8");
+  return std::nullopt;
+}
+
+Status read_algorithm(const JsonView& view, const std::string& name, Scheme& scheme) {
+  scheme.words = name;
+  if (const auto layers = view.find("quantized_layers"); layers && layers->is_object()) {
+    ROOFTILE_TRY(const auto members, layers->members());
+    if (members.size() > kMaxPatterns) return layers->error("too many modules");
+    for (const auto& [module, entry] : members) {
+      ROOFTILE_TRY(const std::string algorithm, text_or_nothing(entry, "quant_algo"));
+      scheme.rules.push_back(
+          {.patterns = {parse_pattern(module)}, .format = format_of_algorithm(algorithm)});
+    }
+    return {};
+  }
+  scheme.format = format_of_algorithm(name);
+  if (!scheme.format) scheme.unknown = name;
+  return {};
+}
+
+Status read_cache_format(const JsonView& view, Scheme& scheme) {
+  ROOFTILE_TRY(const std::string name, text_or_nothing(view, "kv_cache_quant_algo"));
+  if (name.starts_with("fp8")) scheme.cache = DType::Fp8E4m3;
+  if (name.starts_with("int8")) scheme.cache = DType::Int8;
+  if (name.starts_with("nvfp4") || name.starts_with("fp4")) scheme.cache = DType::Fp4;
+  if (const auto cache = view.find("kv_cache_scheme"); cache && cache->is_object()) {
+    ROOFTILE_TRY(const double bits, number_or(*cache, "num_bits", 16));
+    ROOFTILE_TRY(const std::string type, text_or_nothing(*cache, "type"));
+    scheme.cache = product_format(bits, type);
+  }
+  return {};
+}
+
+/// The methods that say their bits in a key of their own.
+Status read_bits(const JsonView& view, const std::string& method, Scheme& scheme) {
+  double bits = 4;
+  for (const std::string_view key : {"bits", "w_bit", "nbits", "weight_bits"}) {
+    ROOFTILE_TRY(bits, number_or(view, key, bits));
+  }
+  if (method == "bitsandbytes") {
+    const auto eight = view.find("load_in_8bit");
+    if (eight && eight->is_boolean() && *eight->boolean()) bits = 8;
+  }
+  if (method == "eetq") bits = 8;
+  ROOFTILE_TRY(const double group,
+               number_or(view, "group_size", method == "bitsandbytes" ? 64.0 : 128.0));
+  ROOFTILE_TRY(scheme.format, weight_only(view, bits, group));
+  scheme.words = fmt::format("int{} ({})", bits, method);
+  return {};
+}
+
+Status read_fp8(const JsonView& view, Scheme& scheme) {
+  scheme.format = format_named("fp8");
+  scheme.words = "fp8";
+  const auto block = view.find("weight_block_size");
+  if (!block || !block->is_array()) return {};
+  double weights = 1;
+  ROOFTILE_TRY(const auto sides, block->elements());
+  for (const JsonView& side : sides) {
+    ROOFTILE_TRY(const std::int64_t size, side.integer(1, 1 << 20));
+    weights *= static_cast<double>(size);
+  }
+  scheme.format->bytes = grouped(1, 4, weights);
+  return {};
+}
+
+Result<Scheme> read_scheme(const JsonView& view) {
+  Scheme scheme;
+  ROOFTILE_TRY(const std::string method, text_or_nothing(view, "quant_method"));
+  ROOFTILE_TRY(const std::string algorithm, text_or_nothing(view, "quant_algo"));
+  ROOFTILE_CHECK(read_exclusions(view, scheme));
+  ROOFTILE_CHECK(read_cache_format(view, scheme));
+  constexpr std::array<std::string_view, 9> kWithBits{
+      "gptq",        "awq",       "bitsandbytes", "hqq", "eetq", "auto-round", "intel/auto-round",
+      "gptq_marlin", "awq_marlin"};
+  if (!algorithm.empty()) {
+    ROOFTILE_CHECK(read_algorithm(view, algorithm, scheme));
+  } else if (method == "fp8" || method == "fbgemm_fp8") {
+    ROOFTILE_CHECK(read_fp8(view, scheme));
+  } else if (method == "compressed-tensors" || method == "modelopt" || method == "quark") {
+    ROOFTILE_CHECK(read_groups(view, scheme));
+    if (!scheme.format) scheme.unknown = method;
+  } else if (method == "mxfp4") {
+    scheme.format = format_named("mxfp4");
+    scheme.words = "mxfp4";
+  } else if (std::find(kWithBits.begin(), kWithBits.end(), method) != kWithBits.end()) {
+    ROOFTILE_CHECK(read_bits(view, method, scheme));
+  } else {
+    scheme.unknown = method.empty() ? "(not named)" : method;
+  }
+  return scheme;
+}
+
+/// The file's own scheme; hf_quant_config.json is the more complete one where both are there.
+Result<std::optional<Scheme>> scheme_of(const ModelSource& source) {
+  if (source.quantization) {
+    const JsonView inner = source.quantization->find("quantization").value_or(*source.quantization);
+    ROOFTILE_TRY(Scheme scheme, read_scheme(inner));
+    return std::optional(std::move(scheme));
+  }
+  std::vector<JsonView> places{source.document};
+  for (const std::string_view section : {"text_config", "llm_config"}) {
+    if (const auto inner = source.document.find(section)) places.push_back(*inner);
+  }
+  for (const JsonView& place : places) {
+    const auto field = place.find("quantization_config");
+    if (!field || !field->is_object()) continue;
+    ROOFTILE_TRY(Scheme scheme, read_scheme(*field));
+    return std::optional(std::move(scheme));
+  }
+  return std::optional<Scheme>();
+}
+
+/// Most layers of the block are named by the patterns.
+bool covers(const std::vector<Pattern>& patterns, std::uint8_t role, std::string_view node,
+            const std::vector<std::int64_t>& layers) {
+  std::set<std::int64_t> named;
+  for (const Pattern& pattern : patterns) {
+    if ((pattern.roles & role) == 0) continue;
+    if (!pattern.module.empty() && !has(node, pattern.module)) continue;
+    if (!pattern.layer) return true;
+    if (std::binary_search(layers.begin(), layers.end(), *pattern.layer)) {
+      named.insert(*pattern.layer);
+    }
+  }
+  return !named.empty() && 2 * named.size() > layers.size();
+}
+
+void set_formats(Graph& graph, const Scheme& scheme,
+                 const std::map<std::string, std::vector<std::int64_t>>& layers) {
+  for (Block& block : graph.blocks) {
+    const auto known = layers.find(block.name);
+    const std::vector<std::int64_t> own =
+        known == layers.end() ? std::vector<std::int64_t>{} : known->second;
+    for (Node& node : block.nodes) {
+      if (!ops::holds_matrix(node.op) || std::holds_alternative<ops::Conv2d>(node.op)) continue;
+      const std::uint8_t role = role_of(block.name, node.name);
+      if (role == kLogits || role == kRouter) continue;
+      node.weights = scheme.format;
+      for (const Rule& rule : scheme.rules) {
+        if (covers(rule.patterns, role, node.name, own)) node.weights = rule.format;
+      }
+    }
+  }
+}
+
+double quantized_share(const Graph& graph) {
+  double all = 0;
+  double narrow = 0;
+  for (const Block& block : graph.blocks) {
+    for (const Node& node : block.nodes) {
+      const auto own = static_cast<double>(ops::parameters_of(node.op) - node.shared_parameters) *
+                       static_cast<double>(node.count) * static_cast<double>(block.repeat);
+      all += own;
+      if (node.weights) narrow += own;
+    }
+  }
+  return all > 0 ? narrow / all : 0;
+}
+
+}  // namespace
+
+Result<std::optional<ops::WeightFormat>> parse_weight_format(std::string_view text) {
+  const std::string name = to_lower(text);
+  if (name == "none") return std::optional<ops::WeightFormat>();
+  if (auto format = format_named(name)) return format;
+  std::vector<std::string_view> names{"none"};
+  for (const NamedFormat& known : kFormats) names.push_back(known.name);
+  return bad_input({}, fmt::format("unknown format of weights \"{}\"", printable(text)),
+                   did_you_mean(name, names, "formats:"));
+}
+
+Status apply_quantization(Graph& graph,
+                          const std::map<std::string, std::vector<std::int64_t>>& layers,
+                          const ModelSource& source, const ImportOptions& options) {
+  ROOFTILE_TRY(std::optional<Scheme> scheme, scheme_of(source));
+  if (options.weight_format) {
+    Scheme asked;
+    ROOFTILE_TRY(asked.format, parse_weight_format(*options.weight_format));
+    asked.words = *options.weight_format;
+    if (scheme) asked.cache = scheme->cache;
+    scheme = std::move(asked);
+  }
+  graph.kv_dtype = options.kv_dtype;
+  if (!scheme) return {};
+  const std::string_view own = name_of(options.dtype);
+  if (options.step == Step::Train) {
+    graph.notes.push_back(
+        fmt::format("quantization: training keeps the weights in {}, whatever the file says", own));
+    return {};
+  }
+  if (!scheme->unknown.empty()) {
+    graph.notes.push_back(
+        fmt::format("quantization: the method \"{}\" is not known, weights are counted in {}",
+                    printable(scheme->unknown), own));
+    return {};
+  }
+  if (!graph.kv_dtype && graph.kv_cache) graph.kv_dtype = scheme->cache;
+  set_formats(graph, *scheme, layers);
+  const double share = quantized_share(graph);
+  if (share > 0) {
+    graph.notes.push_back(fmt::format("quantization: {:.0f} % of the weights are {}, the others {}",
+                                      100 * share, scheme->words, own));
+  }
+  if (graph.kv_dtype && !options.kv_dtype) {
+    graph.notes.push_back(
+        fmt::format("quantization: the key/value cache is {}", name_of(*graph.kv_dtype)));
+  }
+  return {};
+}
+
+}  // namespace rooftile::graph

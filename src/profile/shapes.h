@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FLOPs and compulsory bytes of a kernel from the operators that a trace shows its launches in, for
+// kernels that nobody counted.
+#pragma once
+
+#include <vector>
+
+#include "profile/kernel_record.h"
+#include "profile/raw_profile.h"
+
+namespace rooftile::profile {
+
+/// Fills what the record lacks; false where the trace says nothing about the kernel. Launches whose
+/// operator is not known make the numbers lower bounds.
+bool count_shapes(const KernelSeries& kernel, const std::vector<TracedWork>& works,
+                  KernelRecord& record);
+
+}  // namespace rooftile::profile
