@@ -62,19 +62,29 @@ Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalo
                    "name the file like gemm_h100_sxm.csv");
 }
 
-/// The campaign that a row belongs to. Campaigns of low-precision products loop over six copies of
-/// the weights without flushing L2: where the copies fit, the row was measured with warm caches.
+/// Bytes that a loop over one shape touches again before anything else does. Campaigns of
+/// low-precision products loop over six copies of the weights without flushing L2; those of
+/// attention repeat one call, whose cache counts when there is one query per sequence.
+std::optional<Bytes> repeated_bytes(const ops::KernelWork& work) {
+  constexpr double kCopies = 6;
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape))
+    return kCopies * static_cast<double>(gemm->k) * static_cast<double>(gemm->n) *
+           size_of(work.dtype);
+  const auto* attention = std::get_if<ops::AttentionShape>(&work.shape);
+  if (attention != nullptr && attention->queries == 1) return work.bytes();
+  return std::nullopt;
+}
+
+/// The campaign that a row belongs to: "warm" where what it repeats fits into L2.
 std::string_view campaign_of(const Source& source, const Layout& layout, const Sample& sample,
                              const RowOp& row, const Dataset& dataset) {
   if (!row.campaign.empty()) return row.campaign;
   if (const auto set = source.header.find("set")) return source.csv[*set];
-  const auto* shape = std::get_if<ops::GemmShape>(&sample.work.shape);
-  if (!layout.device.empty() || shape == nullptr) return "";
-  constexpr double kCopies = 6;
-  const double weights = kCopies * static_cast<double>(shape->k) * static_cast<double>(shape->n) *
-                         size_of(sample.work.dtype).base();
+  if (!layout.device.empty()) return "";
+  const auto repeated = repeated_bytes(sample.work);
+  if (!repeated) return "";
   const Bytes l2 = dataset.machines[sample.gpu].gpu.l2.size.value_or(Bytes{});
-  return weights < l2.base() ? kWarmCampaign : "cold";
+  return *repeated < l2 ? kWarmCampaign : "cold";
 }
 
 /// grid_x * grid_y * grid_z; nothing where a row has no grid (empty, "nan").

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "calibration/conv_fit.h"
+#include "calibration/fit_attention.h"
 #include "calibration/fit_forms.h"
 #include "calibration/fit_links.h"
 #include "calibration/neighbours.h"
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 4> kGemmClasses{"linear", "bmm", "linear_
                                                        "linear_8bit"};
 constexpr std::array<std::string_view, 2> kRowClasses{"softmax", "layernorm"};
 constexpr std::array<std::string_view, 2> kAttentionClasses{"prefill", "decode"};
-constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 1000;
+constexpr std::size_t kRowRows = 1000, kAttentionRows = 1200, kTrivialRows = 1000;
 
 /// "vendor" or "vendor/isa": whose samples a model is fitted to.
 std::string vendor_of(std::string_view key) {
@@ -119,7 +120,9 @@ class Fitter {
     set_ceilings(catalogue_, fold.weights);
     std::map<std::string_view, Samples> by_class;
     for (const Sample* s : fold.kept) {
-      if (dataset_.campaigns[s->campaign] != kWarmCampaign)
+      // Attention is fitted without the DRAM where it ran from L2; products are not fitted there.
+      if (dataset_.campaigns[s->campaign] != kWarmCampaign ||
+          s->work.kind == ops::KernelClass::Attention)
         by_class[class_of(s->work)].push_back(s);
     }
     for (auto& [name, samples] : by_class) {
@@ -186,8 +189,9 @@ class Fitter {
               [this, &fold, &part, plan] { return fit_rows(data(fold, part), plan); });
         } else if (is(kAttentionClasses)) {
           part.samples = thin(part.samples, kAttentionRows, options_.seed);
-          add(part, kAttentionSize,
-              [this, &fold, &part] { return fit_attention(data(fold, part)); });
+          add(part, attention_size(data(fold, part), name), [this, &fold, &part, label = name] {
+            return fit_attention(data(fold, part), label);
+          });
         }
       }
     }
@@ -340,8 +344,10 @@ class Fitter {
       (name == "softmax" ? device.softmax : device.norm) = model;
     }
     for (const std::string_view name : kAttentionClasses) {
-      if (const auto* x = result(classes, name))
-        (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x);
+      if (const auto* x = result(classes, name)) {
+        const FitData rows = data(fold, classes.find(name)->second);
+        (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x, rows, name);
+      }
     }
     const auto pointwise = classes.find("elementwise");
     if (pointwise != classes.end() && !pointwise->second.samples.empty())

@@ -24,8 +24,9 @@ std::string file_of(std::string_view isa) {
 }
 
 Status read_sm(const JsonView& root, ArchitectureSm& sm) {
-  static constexpr std::array<std::string_view, 6> kKeys{
-      "warp_size", "schedulers", "max_threads", "max_blocks", "registers", "flop_per_clock"};
+  static constexpr std::array<std::string_view, 7> kKeys{
+      "warp_size", "schedulers",     "max_threads",           "max_blocks",
+      "registers", "flop_per_clock", "exponentials_per_clock"};
   constexpr std::int64_t kMostLanes = 1 << 12;
   constexpr std::int64_t kMostSchedulers = 64;
   ROOFTILE_TRY(const JsonView object, root.at("sm"));
@@ -37,6 +38,11 @@ Status read_sm(const JsonView& root, ArchitectureSm& sm) {
   ROOFTILE_CHECK(read_count(object, "max_threads", sm.max_threads));
   ROOFTILE_CHECK(read_count(object, "max_blocks", sm.max_blocks));
   ROOFTILE_CHECK(read_count(object, "registers", sm.registers));
+  if (const auto exponentials = object.find("exponentials_per_clock")) {
+    constexpr std::int64_t kMostExponentials = 1 << 12;
+    ROOFTILE_TRY(const auto count, exponentials->integer(1, kMostExponentials));
+    sm.exponentials_per_clock = static_cast<double>(count);
+  }
   ROOFTILE_TRY(const JsonView rates, object.at("flop_per_clock"));
   ROOFTILE_CHECK(read_flop_per_clock(object, sm.flop_per_clock));
   if (!sm.flop_per_clock.contains({DType::Fp32, Pipe::Vector}))
@@ -88,9 +94,24 @@ Status read_flag(const JsonView& object, std::string_view key, bool& flag) {
   return {};
 }
 
+Result<AttentionKernels> read_attention(const JsonView& object) {
+  static constexpr std::array<std::string_view, 4> kKeys{"family", "rows", "granule",
+                                                         "packs_groups"};
+  constexpr std::int64_t kMostRows = 1 << 12;
+  ROOFTILE_CHECK(object.expect_keys(kKeys));
+  AttentionKernels kernels;
+  ROOFTILE_TRY(kernels.family, required_string(object, "family"));
+  ROOFTILE_TRY(const JsonView rows, object.at("rows"));
+  ROOFTILE_TRY(kernels.rows, rows.integer(1, kMostRows));
+  ROOFTILE_TRY(const JsonView granule, object.at("granule"));
+  ROOFTILE_TRY(kernels.granule, granule.integer(1, kernels.rows));
+  ROOFTILE_CHECK(read_flag(object, "packs_groups", kernels.packs_groups));
+  return kernels;
+}
+
 Status read_library(const JsonView& root, LibraryFacts& library) {
-  static constexpr std::array<std::string_view, 4> kKeys{"kernel_family", "one_winograd_shape",
-                                                         "winograd_filter_gradient", "cluster"};
+  static constexpr std::array<std::string_view, 5> kKeys{
+      "kernel_family", "one_winograd_shape", "winograd_filter_gradient", "cluster", "attention"};
   const auto object = root.find("library");
   if (!object) return {};
   ROOFTILE_CHECK(object->expect_keys(kKeys));
@@ -101,6 +122,9 @@ Status read_library(const JsonView& root, LibraryFacts& library) {
   if (const auto cluster = object->find("cluster")) {
     constexpr std::int64_t kMostBlocks = 16;
     ROOFTILE_TRY(library.cluster, cluster->integer(1, kMostBlocks));
+  }
+  if (const auto attention = object->find("attention")) {
+    ROOFTILE_TRY(library.attention, read_attention(*attention));
   }
   return read_flag(*object, "winograd_filter_gradient", library.winograd_filter_gradient);
 }

@@ -8,6 +8,7 @@
 
 #include "core/integer.h"
 #include "cost/analytical.h"
+#include "cost/learned/attention_form.h"
 #include "cost/learned/chip.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/gemm_form.h"
@@ -187,21 +188,29 @@ std::optional<FormTime> pointwise_form(const Question& q) {
       .plan = {}};
 }
 
+mapping::TilePlan plan_of(const AttentionCut& cut) {
+  constexpr std::int64_t kKeys = 128;
+  return {.tile_m = cut.rows,
+          .tile_n = kKeys,
+          .split_k = static_cast<std::int64_t>(cut.splits),
+          .tiles = static_cast<std::int64_t>(cut.ctas * cut.splits),
+          .concurrent = static_cast<std::int64_t>(cut.sms)};
+}
+
 std::optional<FormTime> attention_form(const Question& q, const ops::AttentionShape& shape) {
   // One query per sequence is decoding: it streams the cache.
   const bool decode = shape.queries == 1;
   const auto& fitted = decode ? q.model.decode : q.model.prefill;
-  const AttentionModel model = fitted.value_or(AttentionModel{});
-  const ops::KernelWork& work = q.job.work;
-  const double stream = work.bytes().base() / (q.chip.bandwidth * q.chip.streaming);
-  Breakdown gpu{.join = model.join};
-  gpu.of(Resource::Dram) = Seconds::from_base(stream * model.memory);
-  gpu.of(Resource::Compute) = Seconds::from_base(work.flops.base() / q.chip.peak * model.compute);
-  return FormTime{.gpu = gpu,
-                  .host = model.host,
-                  .floor = 0,
-                  .nearest_class = !fitted || work.op != "attention",
-                  .plan = {}};
+  static const AttentionModel kStart{.common = starting<AttentionParameters>(), .families = {}};
+  const AttentionParameters& p = parameters_for(fitted ? *fitted : kStart, q.machine.gpu);
+  const AttentionCut cut = cut_attention(q.job.work, shape, q.chip, q.machine.gpu);
+  FormTime form{.gpu = attention_time(cut, p, false), .plan = plan_of(cut)};
+  // The shortest call was measured with the gap behind it, which a stream of kernels adds.
+  const double gap = std::min(q.weights.constants.step.gap, p.start);
+  form.gpu.of(Resource::Launch) -= Seconds::from_base(gap);
+  form.host = gap + (decode ? 0.0 : p.cache * cut.new_seconds);
+  form.nearest_class = !fitted || q.job.work.op != "attention";
+  return form;
 }
 
 std::optional<FormTime> form_time(const Question& q) {

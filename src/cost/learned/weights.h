@@ -95,12 +95,16 @@ struct ConvModel {
   double host = 0.28e-3;  ///< per call in an operator benchmark
 };
 
-/// Fused attention: time = host + (compute^join + memory^join)^(1 / join).
+/// Fused attention (attention_form.h).
+struct AttentionParameters {
+  double products = 0, exponentials = 0, tile = 0, block = 0, start = 0, split = 0, memory = 0;
+  double cache = 0, join = 0;
+};
+std::span<const Parameter<AttentionParameters>> parameters_of(const AttentionParameters& form);
+
 struct AttentionModel {
-  double compute = 1.6;  ///< time over ideal time of the products, full grid
-  double memory = 1.2;   ///< time over streaming time
-  double host = 5e-6;
-  double join = 2.5;
+  AttentionParameters common;            ///< where nobody measured the kernels that run
+  ByName<AttentionParameters> families;  ///< by hardware::AttentionKernels::family
 };
 
 /// Everything that was fitted for one vendor or instruction set.

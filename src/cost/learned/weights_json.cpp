@@ -118,8 +118,7 @@ void fields(Io& io, ConvModel& m) {
 }
 template <typename Io>
 void fields(Io& io, AttentionModel& m) {
-  io("compute", m.compute, kSlowdown), io("memory", m.memory, kSlowdown);
-  io("host", m.host, kTime), io("join", m.join, {1, 20});
+  io("common", m.common), io("families", m.families);
 }
 template <typename Io>
 void fields(Io& io, DeviceModel& m) {
@@ -300,7 +299,7 @@ class Reader {
 constexpr std::string_view kFormat =
     "rooftile weights 2: gemm(tile x split-k, wave, p-norm 2.5, l2 miss, neighbours) pointwise "
     "rows "
-    "conv attention";
+    "conv attention(tiles, blocks of keys, exponentials, families)";
 
 /// Where in the file something is, for what depends on several fields.
 class Place {

@@ -19,10 +19,11 @@ using ::testing::HasSubstr;
 constexpr const char* kFull = R"({
   "schema": 1, "isa": "13.0", "name": "acme", "vendor": "nvidia",
   "sm": {"warp_size": 32, "schedulers": 4, "max_threads": 2048, "max_blocks": 32,
-         "registers": 65536, "flop_per_clock": {"fp32": 256, "fp16_tensor": 4096}},
+         "registers": 65536, "exponentials_per_clock": 32, "flop_per_clock": {"fp32": 256, "fp16_tensor": 4096}},
   "memory": {"sector": "32 B", "line": "128 B", "l1": "256 KiB", "l2": {"least": "50 MiB", "most": "60 MiB"}},
   "library": {"kernel_family": "ampere", "one_winograd_shape": true,
-              "winograd_filter_gradient": false},
+              "winograd_filter_gradient": false,
+              "attention": {"family": "f", "rows": 64, "granule": 16, "packs_groups": true}},
   "counters": {"tool": "ncu", "tensor_instruction_flop": 512},
   "sources": {"/sm": "paper", "/memory": "paper", "/library": "paper", "/counters": "paper"}
 })";
@@ -60,6 +61,12 @@ TEST(Architecture, ReadsEveryField) {
   EXPECT_EQ(arch->library.kernel_family, "ampere");
   EXPECT_TRUE(arch->library.one_winograd_shape);
   EXPECT_FALSE(arch->library.winograd_filter_gradient);
+  EXPECT_EQ(arch->sm.exponentials_per_clock, 32.0);
+  ASSERT_TRUE(arch->library.attention);
+  EXPECT_EQ(arch->library.attention->family, "f");
+  EXPECT_EQ(arch->library.attention->rows, 64);
+  EXPECT_EQ(arch->library.attention->granule, 16);
+  EXPECT_TRUE(arch->library.attention->packs_groups);
   EXPECT_EQ(arch->counters->tool, Profiler::NsightCompute);
   EXPECT_EQ(arch->counters->tensor_instruction_flop, 512.0);
   EXPECT_FALSE(arch->counters->request);
@@ -79,6 +86,9 @@ TEST(Architecture, RefusesWhatItCannotVouchFor) {
   EXPECT_THAT(failure("\"schedulers\"", "\"shedulers\""),
               HasSubstr("did you mean \"schedulers\"?"));
   EXPECT_THAT(failure("\"library\"", "\"libary\""), HasSubstr("did you mean \"library\"?"));
+  EXPECT_THAT(failure("\"granule\": 16", "\"granule\": 65"),
+              HasSubstr("x.json:/library/attention"));
+  EXPECT_THAT(failure("\"rows\": 64, ", ""), HasSubstr("missing key \"rows\""));
   EXPECT_THAT(failure("\"kernel_family\"", "\"family\""), HasSubstr("x.json:/library"));
   EXPECT_THAT(failure("\"fp32\": 256, ", ""),
               HasSubstr("/sm/flop_per_clock: missing key \"fp32\""));
