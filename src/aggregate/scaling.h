@@ -71,15 +71,10 @@ class ScalingStudy {
   LaunchCosts costs_;
 };
 
-/// What a variant adds to the logarithm of a kernel's error, per unit of |log factor| of each
-/// quantity: of 528 BF16 products that were measured on H100 SXM and on H200 (AIConfigurator), 80 %
-/// of the ratios lie within 0.116 of those of an H100 with 1.432 times its DRAM bandwidth, which is
-/// 0.32 per unit; the difference of two campaigns is in it.
-inline constexpr double kVariantWidth = 0.3;
-
 /// A step on a variant. Its interval takes the log half-widths of the kernels on the base machine
-/// and adds one that grows with |log factor|. The errors on the base machine are common to both
-/// sides of a speed-up: only what the variant adds is in its interval.
+/// and adds cost::IntervalConstants::per_factor for every unit of |log factor|. The errors on the
+/// base machine are common to both sides of a speed-up: only what the variant adds is in its
+/// interval.
 struct VariantEstimate {
   StepEstimate step;
   double speedup = 1, speedup_low = 1, speedup_high = 1;

@@ -14,7 +14,6 @@ namespace rooftile::calibration {
 namespace {
 
 using cost::ConvAlgorithm;
-using cost::TimeConstants;
 
 constexpr double kDeepBenchCall = 15e-6;  // seconds per call, a property of the campaign
 constexpr double kImpossible = 0.97;      // of the peak
@@ -79,7 +78,7 @@ bool same_algorithm(ConvAlgorithm chosen, const NeuSightRow& row) {
 }
 
 /// Sum of the mean errors of all GPUs but one.
-double fit_error(const Campaigns& data, const TimeConstants& trial, std::string_view left_out) {
+double fit_error(const Campaigns& data, const cost::Constants& trial, std::string_view left_out) {
   constexpr std::size_t kFitStep = 9;  // rows are alike: a ninth of them is enough to fit
   double sum = 0;
   const DeepBench& deepbench = data.deepbench;
@@ -201,9 +200,41 @@ NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::s
   return out;
 }
 
-TimeConstants fit_convolutions(const Campaigns& data, std::string_view left_out) {
-  return descend<TimeConstants>(
-      [&](const TimeConstants& trial) { return fit_error(data, trial, left_out); }, {});
+std::span<const cost::Parameter<ConvolutionForm>> parameters_of(const ConvolutionForm& form) {
+  static const auto kList = [&form] {
+    std::vector<cost::Parameter<ConvolutionForm>> list;
+    const auto add = [&list]<typename Part>(const Part& part) {
+      for (const cost::Parameter<Part>& p : parameters_of(part)) {
+        list.push_back({.name = p.name,
+                        .value = p.value,
+                        .unit = p.unit,
+                        .doc = p.doc,
+                        .low = p.low,
+                        .high = p.high,
+                        .start = p.start,
+                        .fitted = p.fitted});
+      }
+    };
+    add(static_cast<const cost::ClockConstants&>(form));
+    add(static_cast<const cost::TimeConstants&>(form));
+    return list;
+  }();
+  return kList;
+}
+
+cost::Constants with_form(cost::Constants constants, const ConvolutionForm& form) {
+  constants.clock = form;
+  constants.convolution.constants = form;
+  return constants;
+}
+
+ConvolutionForm fit_convolutions(const Campaigns& data, const cost::Constants& others,
+                                 std::string_view left_out) {
+  return descend<ConvolutionForm>(
+      [&](const ConvolutionForm& trial) {
+        return fit_error(data, with_form(others, trial), left_out);
+      },
+      {});
 }
 
 }  // namespace rooftile::calibration

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,14 @@ struct TimeError {
   [[nodiscard]] ValidationCell inside_cell() const;  ///< of a factor of 1.3
 };
 
+/// What is fitted to convolutions: their constants, and the clock that boards sustain.
+struct ConvolutionForm : cost::TimeConstants, cost::ClockConstants {};
+std::span<const cost::Parameter<ConvolutionForm>> parameters_of(const ConvolutionForm& form);
+
 /// The constants for each GPU of a campaign: the shipped ones, or fitted without it.
-using ConvConstants = std::vector<cost::TimeConstants>;
+using ConvConstants = std::vector<cost::Constants>;
+/// With the form in its place.
+cost::Constants with_form(cost::Constants constants, const ConvolutionForm& form);
 
 struct DeepBenchErrors {
   TimeError implicit, forward, data, filter;
@@ -82,8 +89,9 @@ struct NeuSightScore {
 NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::size_t step,
                     std::string_view left_out);
 
-/// Fitted to all GPUs but the one of that id; rows of both campaigns count alike. Takes half a
-/// minute.
-cost::TimeConstants fit_convolutions(const Campaigns& data, std::string_view left_out);
+/// Fitted to all GPUs but the one of that id; rows of both campaigns count alike. `others` are the
+/// constants that are not fitted here. Takes half a minute.
+ConvolutionForm fit_convolutions(const Campaigns& data, const cost::Constants& others,
+                                 std::string_view left_out);
 
 }  // namespace rooftile::calibration

@@ -76,7 +76,7 @@ Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits);
 
 /// Half-widths of the 80 % interval of log time per class and bucket of predicted time, from
 /// left-out residuals; GPUs count equally, those of `excluded` not at all.
-using Intervals = cost::learned::ByName<std::array<double, cost::learned::kBuckets>>;
+using Intervals = cost::ByName<std::array<double, cost::learned::kBuckets>>;
 Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
                     std::optional<std::uint32_t> excluded);
 
@@ -95,7 +95,7 @@ void calibrate_weights(const Dataset& dataset, const std::vector<Case>& cases,
 struct CardFacts {
   std::string name, features;  ///< of the predictor, hash of what its numbers mean
   std::vector<std::string> notes;
-  cost::learned::ByName<cost::learned::Range> ranges;
+  cost::ByName<cost::learned::Range> ranges;
   std::uint64_t seed = 1;
   std::string command;
   ProvenanceReport provenance;

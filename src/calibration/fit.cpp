@@ -80,9 +80,6 @@ class Fitter {
                                               .key = data_key(dataset_, options_.seed, format()),
                                               .progress = options_.progress}));
     Fits fits;
-    fits.inputs = inputs_of(dataset_);
-    add_inputs({shipped_input_}, fits.inputs);
-    for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     for (Fold& fold : folds_) {
       set_constants(fold);
       finish(fold);
@@ -90,6 +87,9 @@ class Fitter {
       ROOFTILE_CHECK(parse_weights(to_json(fold.weights), "fit"));
       (fold.left_out ? fits.without.emplace_back() : fits.all.emplace()) = std::move(fold.weights);
     }
+    fits.inputs = inputs_of(dataset_);
+    if (!notes_.empty()) add_inputs({shipped_input_}, fits.inputs);  // parts of it stay
+    for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     fits.notes = std::move(notes_);
     return fits;
   }
@@ -113,6 +113,7 @@ class Fitter {
     fold.weights.name = options_.name;
     fold.weights.constants = shipped_.constants;
     fold.weights.origins = shipped_.origins;
+    set_assumed(fold.weights.constants);
     set_tables(catalogue_, fold.weights);
     set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
     set_ceilings(catalogue_, fold.weights);
@@ -148,15 +149,15 @@ class Fitter {
                     [&](const Sample& s) { return s.gpu == *fold.left_out && conv(&s); });
     const std::string id = measured ? dataset_.machines[*fold.left_out].gpu.id : std::string();
     fold.convolution = fmt::format("{}/convolution", measured ? id : "all");
-    const auto run = [this, id]() -> Outcome {
+    const auto run = [this, id, &fold]() -> Outcome {
       Outcome out;
-      const cost::TimeConstants found = fit_convolutions(campaigns_, id);
+      const ConvolutionForm found = fit_convolutions(campaigns_, fold.weights.constants, id);
       for (const auto& p : parameters_of(found)) {
         if (p.fitted) out.x.push_back(std::log(found.*p.value / p.start));
       }
       return out;
     };
-    const auto& list = parameters_of(cost::TimeConstants());
+    const auto& list = parameters_of(ConvolutionForm());
     const auto size =
         std::count_if(list.begin(), list.end(), [](const auto& p) { return p.fitted; });
     tasks_.try_emplace(fold.convolution, Task{.run = run, .size = static_cast<std::size_t>(size)});
@@ -216,12 +217,13 @@ class Fitter {
   void set_convolution(Fold& fold) const {
     const auto found = results_.find(fold.convolution);
     if (found == results_.end()) return;
-    cost::TimeModel& model = fold.weights.constants.convolution;
-    model.constants = cost::starting<cost::TimeConstants>();
+    auto form = cost::starting<ConvolutionForm>();
     std::size_t next = 0;
-    for (const auto& p : parameters_of(model.constants)) {
-      if (p.fitted) model.constants.*p.value *= std::exp(found->second[next++]);
+    for (const auto& p : parameters_of(form)) {
+      if (p.fitted) form.*p.value *= std::exp(found->second[next++]);
     }
+    fold.weights.constants = with_form(std::move(fold.weights.constants), form);
+    cost::TimeModel& model = fold.weights.constants.convolution;
     std::set<std::string> architectures;
     std::set<std::uint32_t> gpus;
     Seen seen;
@@ -233,7 +235,7 @@ class Fitter {
     }
     seen.gpus.assign(gpus.begin(), gpus.end());
     model.architectures.assign(architectures.begin(), architectures.end());
-    fold.weights.origins["convolution"] = origin_of(seen);
+    fold.weights.origins["convolution"] = fold.weights.origins["clock"] = origin_of(seen);
   }
 
   /// Of `part`, where the data say nothing: the catalogue's, which may know the GPU.
@@ -260,7 +262,6 @@ class Fitter {
     }
     cost::StepConstants& step = weights.constants.step;
     if (const auto host = fit_host(dataset_, fold.left_out)) {
-      step.gap = cost::starting<cost::StepConstants>().gap;
       step.host_launch = host->launch;
       step.host_spread = host->spread;
       weights.origins["step"] = origin_of(host->seen);

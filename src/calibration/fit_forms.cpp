@@ -174,7 +174,8 @@ void apply_gemm(const std::vector<double>& x, const GemmPlan& plan, GemmModel& m
   model.parameters = parameters_at(x, free_fields(plan), plan.start.parameters);
 }
 
-ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan, const FitData& data) {
+cost::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
+                              const FitData& data) {
   const std::size_t shared = free_fields(plan).size();
   const Groups groups = group(data.samples);
   std::map<std::uint32_t, std::pair<double, double>> sums;
@@ -182,7 +183,7 @@ ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan, cons
     auto& [sum, count] = sums[groups.gpu_campaign[g].first];
     sum += x[shared + g], count += 1;
   }
-  ByName<double> result;
+  cost::ByName<double> result;
   for (const auto& [gpu, sum] : sums)
     result[data.dataset.machines[gpu].gpu.id] = std::exp(sum.first / sum.second);
   return result;
@@ -268,9 +269,8 @@ LeastSquaresResult fit_attention(const FitData& data) {
   problem.residuals = [&](std::span<const double> x, std::span<double> r) {
     const AttentionModel m = apply_attention({x.begin(), x.end()});
     for (std::size_t i = 0; i < terms.size(); ++i) {
-      const double t = std::pow(
-          std::pow(terms[i].compute * m.compute, 2.5) + std::pow(terms[i].memory * m.memory, 2.5),
-          0.4);
+      const double t =
+          cost::join_seconds(terms[i].compute * m.compute, terms[i].memory * m.memory, m.join);
       r[i] = groups.weight[i] * relative(t + m.host, data.samples[i]->measured);
     }
   };

@@ -40,8 +40,8 @@ LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan);
 void apply_gemm(const std::vector<double>& x, const GemmPlan& plan,
                 cost::learned::GemmModel& model);
 /// Plateau of each GPU: geometric mean over its campaigns.
-cost::learned::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
-                                       const FitData& data);
+cost::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
+                              const FitData& data);
 
 cost::learned::RowModel row_plan(std::string_view vendor, std::string_view name);
 inline constexpr std::size_t kRowSize = 8;

@@ -17,7 +17,7 @@ namespace rooftile::calibration {
 
 namespace {
 
-constexpr std::array<std::string_view, 27> kStepColumns{
+constexpr std::array<std::string_view, 27> kCaseColumns{
     "case",  "source",  "framework", "stack",    "gpu",          "system",   "gpus",
     "model", "phase",   "dtype",     "kv_dtype", "weight_dtype", "batch",    "micro_batch",
     "seq",   "context", "output",    "tp",       "pp",           "vp",       "dp",
@@ -214,7 +214,7 @@ Result<std::vector<StepRow>> read_steps(const std::string& file) {
     columns.emplace(name, column);
     return {};
   };
-  for (const std::string_view name : kStepColumns) ROOFTILE_CHECK(need(name));
+  for (const std::string_view name : kCaseColumns) ROOFTILE_CHECK(need(name));
   for (const std::string_view name : {"measured_ms", "memory_gib", "note"})
     ROOFTILE_CHECK(need(name));
   const std::filesystem::path path(file);

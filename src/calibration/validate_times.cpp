@@ -16,9 +16,8 @@ namespace rooftile::calibration {
 namespace {
 
 Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
-                                     const TimesRequest& request,
-                                     const cost::TimeConstants& shipped, const std::string& file,
-                                     const Progress& progress) {
+                                     const TimesRequest& request, const cost::Constants& shipped,
+                                     const std::string& file, const Progress& progress) {
   ConvConstants constants(gpus.size(), shipped);
   if (!request.leave_one_gpu_out) return constants;
   if (data.gpus() < 2) {
@@ -30,7 +29,9 @@ Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<Ca
     if (progress && !progress({.fraction = done, .note = "without " + gpus[i].name})) {
       return bad_input({}, "the validation was stopped", {});
     }
-    constants[i] = fit_convolutions(data, gpus[i].machine.gpu.id);
+    const std::string& id = gpus[i].machine.gpu.id;
+    constants[i].streaming.measured.erase(id);
+    constants[i] = with_form(constants[i], fit_convolutions(data, constants[i], id));
   }
   return constants;
 }
@@ -142,9 +143,8 @@ Result<ValidationTable> validate_times(Dataset dataset, const TimesRequest& requ
   const std::vector<CampaignGpu>& gpus = deepbench ? scored.deepbench.gpus : scored.neusight.gpus;
   ROOFTILE_TRY(const auto weights, cost::learned::read_weights_file(catalog, "default"));
   ROOFTILE_TRY(const auto shipped, cost::learned::parse_weights(weights.content, weights.name));
-  ROOFTILE_TRY(
-      const ConvConstants constants,
-      make_constants(data, gpus, request, shipped.constants.convolution.constants, file, progress));
+  ROOFTILE_TRY(const ConvConstants constants,
+               make_constants(data, gpus, request, shipped.constants, file, progress));
   ValidationTable table = deepbench ? deepbench_table(scored.deepbench, constants)
                                     : neusight_table(scored.neusight, constants);
   table.notes.push_back(

@@ -114,8 +114,8 @@ void add_roofline(CLI::App& app, Context& context) {
       ->group(kPartGroup);
   command
       ->add_option("--window", options->window,
-                   "only launches that begin between these times, in ms after the first launch")
-      ->type_name("FROM:TO")
+                   "only launches that begin in this window, FROM:TO in ms after the first launch")
+      ->type_name("TIMES")
       ->group(kPartGroup);
   command
       ->add_flag("--boost", request.boost,

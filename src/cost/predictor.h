@@ -15,6 +15,7 @@
 
 #include "core/catalog.h"
 #include "core/result.h"
+#include "cost/attained.h"
 #include "cost/bound.h"
 #include "cost/constants.h"
 #include "cost/estimate.h"
@@ -41,8 +42,6 @@ struct Job {
 /// that names the missing field.
 Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine);
 
-/// Between two kernels of one stream: measured on the machine, else that of the measured steps.
-Seconds launch_gap(const hardware::Machine& machine, const StepConstants& constants);
 /// Adds the gap behind a kernel; a bound has none.
 void add_launch_gap(Seconds gap, Estimate& estimate);
 

@@ -44,8 +44,8 @@ struct ImportOptions {
   bool loss = true;  ///< training: cross entropy over the logits
   /// Formats that replace those of the file: of the key/value cache, and of the weights of products
   /// (graph/family/quantization.h). "none" leaves the weights in the dtype.
-  std::optional<DType> kv_dtype;
-  std::optional<std::string> weight_format;
+  std::optional<DType> kv_dtype = {};
+  std::optional<std::string> weight_format = {};
 };
 
 /// A model's file, read and parsed: graphs for different batches and sequences come from one.

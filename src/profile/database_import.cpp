@@ -37,8 +37,7 @@ Result<RawProfile> import_database(TextSource& source) {
     }
     return profile;
   }
-  return bad_input(source.name(),
-                   "the tables of this database are not those of a known profiler",
+  return bad_input(source.name(), "the tables of this database are not those of a known profiler",
                    "known: nsys export --type sqlite, rocprofv3 (rocpd), rocprof v1 (results.db)");
 }
 

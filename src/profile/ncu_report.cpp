@@ -399,9 +399,8 @@ Result<RawProfile> NcuReport::run() {
     for (const std::string& metric : metrics) pad(k, metric, profile.kernels[k].rows);
   }
   if (lost_bytes_ > 0) {
-    profile.notes.push_back(
-        fmt::format("{} bytes of the report are of an unknown kind and were left out",
-                    lost_bytes_));
+    profile.notes.push_back(fmt::format(
+        "{} bytes of the report are of an unknown kind and were left out", lost_bytes_));
   }
   if (profile.device.isa.empty() && !major_.empty()) {
     profile.device.isa = fmt::format("{}.{}", major_, minor_.empty() ? "0" : minor_);

@@ -285,7 +285,7 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   const ops::KernelWork& work = op.kernel.work;
   ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
   const cost::TimeMachine g = cost::make_time_machine(study.machine, job.roof.compute, work.compute,
-                                                      work.matrix, study.constants.convolution);
+                                                      work.matrix, study.constants);
   report::LayerTraffic layer;
   layer.name = op.kernel.name;
   layer.op = work.op;

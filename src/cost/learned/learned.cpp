@@ -123,7 +123,8 @@ std::optional<FormTime> gemm_form_on(const Question& q, const ops::GemmShape& sh
   const GemmTime time =
       gemm_time(traffic::product_work(q.job.work, shape), chip, *model, q.machine.gpu, q.weights,
                 plateau_of(q, units, peak, model->plateau));
-  const double correction = neighbour_correction(model->neighbours, q.machine.gpu.isa, shape);
+  const double correction = neighbour_correction(model->neighbours, q.weights.constants.neighbours,
+                                                 q.machine.gpu.isa, shape);
   const GemmParameters& p = model->parameters;
   return FormTime{.gpu = time.breakdown(std::exp(correction)),
                   .host = p.host,
@@ -149,8 +150,7 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
 }
 
 std::optional<FormTime> conv_form(const Question& q) {
-  const AnalyticalTime analysis =
-      analytical_time(q.job, q.machine, q.weights.constants.convolution);
+  const AnalyticalTime analysis = analytical_time(q.job, q.machine, q.weights.constants);
   return FormTime{.gpu = analysis.breakdown,
                   .host = q.model.conv ? q.model.conv->host : 0.0,
                   .floor = 0,
@@ -194,7 +194,7 @@ std::optional<FormTime> attention_form(const Question& q, const ops::AttentionSh
   const AttentionModel model = fitted.value_or(AttentionModel{});
   const ops::KernelWork& work = q.job.work;
   const double stream = work.bytes().base() / (q.chip.bandwidth * q.chip.streaming);
-  Breakdown gpu{.join = 2.5};
+  Breakdown gpu{.join = model.join};
   gpu.of(Resource::Dram) = Seconds::from_base(stream * model.memory);
   gpu.of(Resource::Compute) = Seconds::from_base(work.flops.base() / q.chip.peak * model.compute);
   return FormTime{.gpu = gpu,
@@ -291,13 +291,13 @@ bool calibrated(const Question& q) {
 }
 
 double half_width(const Question& q, double seconds, bool nearest_class) {
-  constexpr double kUnknownClass = 0.5;  // where nothing was calibrated
-  constexpr double kPerOctave = 0.1;     // assumed: of a size beyond those that were fitted
+  const IntervalConstants& assumed = q.weights.constants.intervals;
   const auto* widths = class_facts(q).widths;
-  if (widths == nullptr) return kUnknownClass;
+  if (widths == nullptr) return assumed.uncalibrated;
   const double fitted = (*widths)[bucket_of(seconds)];
-  const double width = nearest_class || !calibrated(q) ? std::max(fitted, kUnknownClass) : fitted;
-  return width + kPerOctave * octaves_outside(q);
+  const bool known = !nearest_class && calibrated(q);
+  return (known ? fitted : std::max(fitted, assumed.uncalibrated)) +
+         assumed.per_octave * octaves_outside(q);
 }
 
 Estimate planned(const Job& job, const hardware::Machine& machine,
@@ -432,8 +432,8 @@ Breakdown roofline_breakdown(const Job& job, double seconds) {
   return breakdown;
 }
 
-double conv_seconds(const Job& job, const hardware::Machine& machine, const TimeModel& model) {
-  return analytical_time(job, machine, model).breakdown.time().base();
+double conv_seconds(const Job& job, const hardware::Machine& machine, const Constants& constants) {
+  return analytical_time(job, machine, constants).breakdown.time().base();
 }
 
 std::unique_ptr<Predictor> make_learned(Weights weights) {

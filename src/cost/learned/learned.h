@@ -25,7 +25,7 @@ double dram_roofline(const Job& job);
 Breakdown roofline_breakdown(const Job& job, double seconds);
 
 /// GPU time of a convolution by the analytical model, without its launch.
-double conv_seconds(const Job& job, const hardware::Machine& machine, const TimeModel& model);
+double conv_seconds(const Job& job, const hardware::Machine& machine, const Constants& constants);
 
 std::unique_ptr<Predictor> make_learned(Weights weights);
 std::unique_ptr<Predictor> make_roofline();

@@ -160,7 +160,7 @@ TEST(Scaling, IntervalsWidenWithTheFactor) {
   for (const double factor : {1.5, 2.0, 4.0}) {
     const VariantEstimate now = variant(study, Factors::one(MachineKey::DramBandwidth, factor));
     const double width = std::log(now.speedup / now.speedup_low);
-    EXPECT_NEAR(width, kVariantWidth * std::log(factor), 1e-9);
+    EXPECT_NEAR(width, study.predictor().constants().intervals.per_factor * std::log(factor), 1e-9);
     EXPECT_NEAR(
         std::log(now.step.high / now.step.total) - std::log(base.step.high / base.step.total),
         width, 1e-9);

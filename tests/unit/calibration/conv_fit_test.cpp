@@ -14,16 +14,14 @@
 namespace rooftile::calibration {
 namespace {
 
-using cost::TimeConstants;
-
 // A bowl with its lowest point at three known constants: found to the last step of 3 %, whatever
 // the shipped values are.
 TEST(Descent, FindsTheLowestPoint) {
-  const auto distance = [](const TimeConstants& c) {
+  const auto distance = [](const ConvolutionForm& c) {
     return std::abs(std::log(c.prologue / 1700)) + std::abs(std::log(c.watt_28nm / 61)) +
            std::abs(std::log(c.filter_gradient / 0.7));
   };
-  const TimeConstants found = descend<TimeConstants>(distance, {});
+  const ConvolutionForm found = descend<ConvolutionForm>(distance, {});
   EXPECT_NEAR(found.prologue / 1700, 1.0, 0.035);
   EXPECT_NEAR(found.watt_28nm / 61, 1.0, 0.035);
   EXPECT_NEAR(found.filter_gradient / 0.7, 1.0, 0.035);

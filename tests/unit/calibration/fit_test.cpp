@@ -270,7 +270,8 @@ TEST_F(FitFiles, RemembersWhatTheFormMisses) {
   ASSERT_TRUE(fits) << to_string(fits.error());
   const auto& neighbours = fits->all->models.at("nvidia").gemm->neighbours;
   const auto correction = [&](const char* isa, std::int64_t n) {
-    return neighbour_correction(neighbours, isa, {.batch = 1, .m = 1152, .n = n, .k = 896});
+    return neighbour_correction(neighbours, cost::starting<cost::NeighbourConstants>(), isa,
+                                {.batch = 1, .m = 1152, .n = n, .k = 896});
   };
   // log 2 = 0.69, of which the form takes a part: products with n = 512 are short. The next n is
   // 768.

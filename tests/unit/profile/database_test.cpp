@@ -154,7 +154,11 @@ const std::string kRocpd =
     "CREATE TABLE rocpd_info_pmc_ab_1(id INTEGER, name TEXT);"
     "INSERT INTO rocpd_info_pmc_ab_1 VALUES(1, 'FETCH_SIZE'), (2, 'WRITE_SIZE');"
     "CREATE TABLE rocpd_pmc_event_ab_1(event_id INTEGER, pmc_id INTEGER, value REAL);"
-    "INSERT INTO rocpd_pmc_event_ab_1 VALUES(21, 1, 3.0), (21, 1, 4.0), (21, 2, 1.0);";
+    "INSERT INTO rocpd_pmc_event_ab_1 VALUES(21, 1, 3.0), (21, 1, 4.0), (21, 2, 1.0);"
+    // Views are not run, but they are parsed: rocprofv3's unite many selects.
+    "CREATE VIEW top AS SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION "
+    "ALL "
+    "SELECT 5;";
 
 // Grids of work-items become groups; counters are in KiB and those of instances add up:
 // (3 + 4 + 1) * 1024 = 8192 byte.

@@ -144,7 +144,7 @@ TEST(Advice, StreamsAreFusedWithTheNext) {
   const Chart chart = charted({add, mul});
   EXPECT_EQ(chart.points[0].advice,
             "dram-bound at 80 % of its roof; fusing it with the elementwise_mul that follows would "
-            "save up to 8 ms of 10 ms");
+            "save up to 8.00 ms of 10.0 ms");
   EXPECT_NE(chart.points[1].advice.find("only fewer bytes"), std::string::npos)
       << chart.points[1].advice;
 }
@@ -158,7 +158,7 @@ TEST(Advice, ProductsOnVectorLanesMayUseTheMatrixUnits) {
   EXPECT_EQ(
       chart.points[0].advice,
       "fp32-bound at 80 % of its roof; 16-bit products on the matrix units lift that roof 8.0 "
-      "times, and would save up to 9 ms of 10 ms");
+      "times, and would save up to 9.00 ms of 10.0 ms");
 }
 
 TEST(Advice, FarFromRoofsLaunchBoundAndUnknown) {
@@ -166,10 +166,10 @@ TEST(Advice, FarFromRoofsLaunchBoundAndUnknown) {
   slow.bytes[2] = Bytes::from_base(1e9);
   EXPECT_EQ(charted({slow}).points[0].advice,
             "no roof holds it: 10 % of the nearest one (dram); more parallelism or more bytes in "
-            "flight would help, up to 9 ms of 10 ms");
+            "flight would help, up to 9.00 ms of 10.0 ms");
   KernelRecord brief = fp32("k", 0.5);
   brief.launches = 100;
-  EXPECT_NE(charted({brief}).points[0].advice.find("launch-bound: 100 launches of 5 us each"),
+  EXPECT_NE(charted({brief}).points[0].advice.find("launch-bound: 100 launches of 5.00 us each"),
             std::string::npos)
       << charted({brief}).points[0].advice;
   KernelRecord bare;
