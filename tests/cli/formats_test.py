@@ -67,7 +67,7 @@ class Formats(unittest.TestCase):
         (self.root / 'linear.csv').write_text(ROWS)
         (self.root / 'ert.json').write_text(json.dumps({
             'empirical': {'metadata': {}, 'gbytes': {'data': [['L1', 1000.0], ['DRAM', 100.0]]},
-                          'gflops': {'data': [['FP64', 500.0]]}}}))
+                          'gflops': {'data': [['FP64 GFLOPs', 500.0]]}}}))
 
     def tearDown(self):
         self.folder.cleanup()

@@ -5,6 +5,7 @@
 import { CustomChart, LineChart, ScatterChart } from 'echarts/charts';
 import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from 'echarts/components';
 import * as echarts from 'echarts/core';
+import { LabelLayout } from 'echarts/features';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
@@ -13,6 +14,7 @@ echarts.use([
   CustomChart,
   DataZoomComponent,
   GridComponent,
+  LabelLayout,
   LegendComponent,
   LineChart,
   SVGRenderer,
