@@ -289,12 +289,12 @@ void other_warnings(const RawProfile& profile, const Findings& findings, Run& ru
          "Volta's (512 FLOP each). State the GPU with --gpu");
   }
   if (findings.tensor_uncounted > 0) {
+    const bool amd = hardware::vendor_of_isa(profile.device.isa) == hardware::Vendor::Amd;
     warn(run, "tensor-flops-missing",
          fmt::format("{} on tensor cores whose FLOPs cannot be derived from this export; "
                      "collect {} ({})",
                      number_of(findings.tensor_uncounted, "kernel"),
-                     profile.device.isa.starts_with("gfx") ? "SQ_INSTS_VALU_MFMA_MOPS_*"
-                                                           : "sm__ops_path_tensor_*",
+                     amd ? "SQ_INSTS_VALU_MFMA_MOPS_*" : "sm__ops_path_tensor_*",
                      findings.shape_unknown > 0
                          ? "one instruction is worth 512 to 8192 FLOP depending on its shape"
                          : "no tensor counter is in the export"));

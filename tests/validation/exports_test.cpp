@@ -286,7 +286,9 @@ TEST(ExportFiles, DamagedCopiesAreSurvived) {
     for (const double part : {0.1, 0.5, 0.97}) {
       const auto size = static_cast<std::size_t>(part * static_cast<double>(whole.size()));
       const auto cut = profile::import_text(whole.substr(0, size), name);
-      if (!cut) EXPECT_FALSE(cut.error().message.empty()) << name;
+      if (!cut) {
+        EXPECT_FALSE(cut.error().message.empty()) << name;
+      }
     }
     std::string turned = whole;
     for (std::size_t at = 41; at < turned.size(); at += turned.size() / 7 + 1) turned[at] ^= 0x2a;

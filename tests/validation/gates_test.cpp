@@ -142,9 +142,9 @@ Levels cells_of(const std::string& file) {
   if (!table) return levels;
   for (const auto& cells : table->rows) {
     for (std::size_t i = 1; i < cells.size(); ++i) {
-      const auto percent = parse_double(split(cells[i], ' ')[0]);
-      if (!percent || cells[i].find('%') == std::string::npos) continue;
-      std::string group = cells[0] + "/" + table->columns[i];
+      const auto percent = parse_double(split(cells[i].text, ' ')[0]);
+      if (!percent || cells[i].text.find('%') == std::string::npos) continue;
+      std::string group = cells[0].text + "/" + table->columns[i];
       std::erase(group, ',');
       // Hit rates count as what they miss.
       const bool hits = group.ends_with("right") || group.ends_with("1.3");

@@ -49,7 +49,7 @@ TEST(Kernels, LeftOutErrorsDoNotWorsen) {
   const auto card = committed();
   ASSERT_FALSE(card.empty());
   int compared = 0;
-  for (const Summary& s : evaluation.summary) {
+  for (const ErrorSummary& s : evaluation.summary) {
     const auto before = card.find(s.group);
     if (before == card.end()) continue;
     ++compared;
