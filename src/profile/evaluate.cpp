@@ -10,6 +10,7 @@
 
 #include "core/number_of.h"
 #include "core/text.h"
+#include "hardware/architecture.h"
 #include "profile/export_roofs.h"
 #include "profile/formula.h"
 #include "profile/kernel_time.h"
