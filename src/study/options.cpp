@@ -69,14 +69,12 @@ Result<T> as_usage(Result<T> result) {
   return result;
 }
 
-/// Formats of their own for the cache and the weights are not modelled.
-Status check_formats(const Request& request, DType dtype) {
-  for (const auto& [option, format] : {std::pair("--kv-dtype", &request.kv_dtype),
-                                       std::pair("--weight-dtype", &request.weight_dtype)}) {
-    if (*format == kAuto || *format == name_of(dtype)) continue;
-    return unsupported({}, fmt::format("{} {} is not modelled", option, printable(*format)),
-                       "leave it out: both are stored as the products' operands are");
+/// Formats of the cache and of the weights that replace those of the file.
+Status set_formats(const Request& request, graph::ImportOptions& import) {
+  if (request.kv_dtype != kAuto) {
+    ROOFTILE_TRY(import.kv_dtype, as_usage(parse_dtype(request.kv_dtype)));
   }
+  if (request.weight_dtype != kAuto) import.weight_format = request.weight_dtype;
   return {};
 }
 
@@ -136,7 +134,7 @@ Result<StepOptions> parse_step_options(const Request& request, const Session& se
   ROOFTILE_TRY(options.import.dtype, resolved_dtype(request, session));
   ROOFTILE_TRY(options.stack, refined_stack(request, options.import, session));
   options.import.attention = options.stack.attention_of(options.import.step);
-  ROOFTILE_CHECK(check_formats(request, options.import.dtype));
+  ROOFTILE_CHECK(set_formats(request, options.import));
   ROOFTILE_CHECK(check_size("--batch", request.batch));
   ROOFTILE_TRY(options.parallelism, parse_parallelism(request));
   // Every replica works through its share of the batch in equal pieces.
