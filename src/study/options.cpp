@@ -70,11 +70,11 @@ Result<T> as_usage(Result<T> result) {
 }
 
 /// Formats of the cache and of the weights that replace those of the file.
-Status set_formats(const Request& request, graph::ImportOptions& import) {
+Status set_formats(const Request& request, graph::ImportOptions& step) {
   if (request.kv_dtype != kAuto) {
-    ROOFTILE_TRY(import.kv_dtype, as_usage(parse_dtype(request.kv_dtype)));
+    ROOFTILE_TRY(step.kv_dtype, as_usage(parse_dtype(request.kv_dtype)));
   }
-  if (request.weight_dtype != kAuto) import.weight_format = request.weight_dtype;
+  if (request.weight_dtype != kAuto) step.weight_format = request.weight_dtype;
   return {};
 }
 
