@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host kernels of `rooftile characterize` beside likwid-bench (same access pattern, same
-// working set, same number of threads) and beside the loops of STREAM as a compiler makes them.
+// The host kernels of `rooftile characterize` next to likwid-bench (same access pattern, same
+// working set, same number of threads) and next to the loops of STREAM as a compiler makes them.
 // Ours and the rival's runs alternate, and the best of each counts: on a busy machine both have the
 // same chance of an undisturbed run. The target is 95 % of the better rival; the last rows compare
 // with what the FMA ports can do at the observed clock.

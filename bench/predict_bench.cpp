@@ -134,7 +134,7 @@ bench::Row calibration_row() {
   return row;
 }
 
-/// Rows that go through a Session, each beside the NeuSight formulation in the same study.
+/// Rows that go through a Session, each next to the NeuSight formulation in the same study.
 Result<std::vector<bench::Row>> session_rows() {
   const study::Session session(Catalog::embedded());
   std::vector<bench::Row> rows;

@@ -125,9 +125,11 @@ function(rooftile_executable)
   endif()
 endfunction()
 
-# rooftile_test(name folder): one GoogleTest executable from all *_test.cpp below tests/<folder>.
+# rooftile_test(name folder): one GoogleTest executable from all *_test.cpp below tests/<folder>, and the
+# *_model.cpp that they share.
 function(rooftile_test name folder)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp
+                                              ${PROJECT_SOURCE_DIR}/tests/${folder}/*_model.cpp)
   if(NOT sources)
     return()
   endif()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the measured data sets live: ROOFTILE_DATA, or the folder beside the source tree. Tests
+// Where the measured data sets live: ROOFTILE_DATA, or the folder next to the source tree. Tests
 // that need them skip with a message when they are absent.
 #pragma once
 

@@ -9,9 +9,11 @@ A case is a folder below tests/golden/ with
     expected_err.txt  its standard error (optional: no file, nothing is compared)
     exit_code         its exit code (optional: 0)
     stdin.txt         its standard input (optional: empty)
+    columns           widths of the terminal, "60 80 120 160" (optional: 100); with several of them the
+                      outputs are expected_60.txt, expected_80.txt, ..., and no line may be wider
     hashes            keep the SHA-256 of its inputs, which must lie in the folder (optional)
 
-and is run inside that folder, so that input files of the case can lie beside `cmd`. Version, commit
+and is run inside that folder, so that input files of the case can lie next to `cmd`. Version, commit
 and hashes change with every commit or edited data file: they are masked in what is compared.
 
 usage: tools/update_golden.py [--rooftile PROGRAM] [CASE...]          rewrite (review the diff!)
@@ -42,11 +44,20 @@ HASH_MASKS = [
 ]
 
 
-def run(program, case):
+def widths_of(case):
+    path = case / 'columns'
+    return [int(word) for word in path.read_text().split()] if path.exists() else [100]
+
+
+def too_wide(text, width):
+    return [line for line in text.decode(errors='replace').splitlines() if len(line) > width]
+
+
+def run(program, case, width):
     """Standard output, standard error and exit code of one case, in a fixed environment."""
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith('ROOFTILE_')}
-    environment.update(LC_ALL='C', NO_COLOR='1', TERM='dumb', COLUMNS='100')
+    environment.update(LC_ALL='C', NO_COLOR='1', TERM='dumb', COLUMNS=str(width))
     arguments = shlex.split((case / 'cmd').read_text().replace('\\\n', ' '))
     stdin = case / 'stdin.txt'
     done = subprocess.run([program, *arguments], cwd=case, env=environment, check=False,
@@ -70,9 +81,9 @@ def difference(path, wanted, got):
     return ''.join(line if line.endswith('\n') else line + '\n' for line in lines)
 
 
-def files_of(case, stdout, stderr, code):
+def files_of(case, output, stdout, stderr, code):
     """(path, wanted bytes, bytes it should hold) for everything a case compares."""
-    paths = [(case / 'expected.txt', stdout)]
+    paths = [(case / output, stdout)]
     if (case / 'expected_err.txt').exists():
         paths.append((case / 'expected_err.txt', stderr))
     if code != 0 or (case / 'exit_code').exists():
@@ -91,10 +102,15 @@ def main():
     cases = [GOLDEN / case for case in options.cases] or sorted(
         path.parent for path in GOLDEN.rglob('cmd'))
     failed = 0
-    for case in cases:
-        stdout, stderr, code = run(program, case)
+    for case, width in [(case, width) for case in cases for width in widths_of(case)]:
+        stdout, stderr, code = run(program, case, width)
+        output = 'expected.txt' if len(widths_of(case)) == 1 else f'expected_{width}.txt'
         texts = [(path, difference(path.relative_to(GOLDEN), wanted, got), got)
-                 for path, wanted, got in files_of(case, stdout, stderr, code)]
+                 for path, wanted, got in files_of(case, output, stdout, stderr, code)]
+        wide = too_wide(stdout, width) if (case / 'columns').exists() else []
+        if wide:
+            print(f'{case.relative_to(GOLDEN)}: wider than {width} columns:', *wide, sep='\n')
+            failed += 1
         for path, text, got in texts:
             if options.check:
                 print(text, end='')

@@ -38,10 +38,11 @@ struct BreakdownReport {
 /// One operator, grouped over the layers in which it repeats. With a pipeline times, bytes and
 /// FLOPs are those of a mean GPU: all launches / stages.
 struct OperatorReport {
-  std::string name;        ///< node in the model: "h.attn.c_attn"
-  std::string op;          ///< "linear", "softmax", ...
-  std::string phase;       ///< forward | backward | accumulate | optimizer
-  std::int64_t count = 0;  ///< launches in the step, of all stages of a replica
+  std::string name;         ///< node in the model: "h.attn.c_attn"
+  std::string op;           ///< "linear", "softmax", ...
+  std::string phase;        ///< forward | backward | accumulate | optimizer
+  std::int64_t count = 0;   ///< launches in the step, of all stages of a replica
+  std::int64_t layers = 1;  ///< how often its block of the model repeats
   std::string shape;
   std::string dtype;
   /// All launches together; low and high are the 80 % interval, equal where none is stated.
@@ -68,6 +69,17 @@ struct LatencyReport {
   double forward_ms = 0, backward_ms = 0, optimizer_ms = 0;
   double communication_ms = 0;          ///< of a mean GPU, hidden or not
   double exposed_communication_ms = 0;  ///< of it, what no kernel hides
+};
+
+/// The step in the units in which people compare; absent where it has no such unit.
+struct ThroughputReport {
+  std::optional<double> tokens_per_s, tokens_per_s_per_gpu;  ///< processed or generated
+  std::optional<double> images_per_s;
+  /// FLOPs of the step / (time x the data sheet's rate of its dtype), all GPUs.
+  std::optional<double> mfu;
+  /// Inference: weights and cache, read once / (time x the data sheet's DRAM bandwidth).
+  std::optional<double> mbu;
+  std::optional<double> energy_per_token_j;  ///< all GPUs at the limit of their boards
 };
 
 /// A part of the step on a mean GPU; all of them add up to the total.
@@ -99,9 +111,11 @@ struct Report {
   std::string model_name;  ///< "gpt2-large"
   std::string gpu_name;    ///< "NVIDIA H100 SXM5 80GB"
   std::string predictor;
+  std::vector<std::string> assumed;  ///< what the request left open, and what was chosen
   std::string roofs;  ///< where the ceilings are from: "datasheet", "measured (FILE)"
   std::int64_t parameters = 0;
   LatencyReport latency;
+  ThroughputReport throughput;
   double bound_total_ms = 0;
   double flops = 0;
   std::vector<PartReport> parts;                ///< all five, also those of no time

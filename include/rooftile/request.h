@@ -14,20 +14,24 @@ namespace rooftile {
 struct Request {
   std::string model = {};  ///< built-in name, Hugging Face config.json or native graph JSON
   std::string gpu = {};    ///< catalogue name, alias or JSON file
-  std::optional<std::string> machine =
-      {};  ///< measured ceilings to use instead of the data sheet's
+  std::optional<std::string> machine = {};  ///< measured ceilings that replace the data sheet's
 
-  std::string phase = "infer";  ///< infer | train | prefill | decode
-  std::int64_t batch = 1;       ///< sequences (images) in the step
-  std::optional<std::int64_t> sequence =
-      {};  ///< tokens per sequence; the model's own length by default
-  std::optional<std::int64_t> context = {};  ///< decode: tokens already in the KV cache
-  std::string dtype = "fp32";
-  std::string attention = "eager";  ///< eager | flash
-  std::string fusion = "none";      ///< none | compile
-  std::string optimizer =
-      "none";              ///< none | sgd | sgd_momentum | adam | adamw; part of a training step
-  bool recompute = false;  ///< activation checkpointing, per block
+  std::string phase = "infer";                ///< infer | train | prefill | decode
+  std::int64_t batch = 1;                     ///< sequences (images) in the step
+  std::optional<std::int64_t> sequence = {};  ///< tokens per sequence; default: the model's own
+  std::optional<std::int64_t> context = {};   ///< decode: tokens already in the KV cache
+  /// auto: as the model's file says, else bf16 for language models and fp32 for others; where the
+  /// GPU has no such rate, fp16 or fp32.
+  std::string dtype = "auto";
+  std::string kv_dtype = "auto";  ///< of the key/value cache; auto: as the file says, else dtype
+  std::string weight_dtype = "auto";  ///< of stored weights; auto: as the file says, else dtype
+  /// auto: 16-bit inference serving, training compile; FP32 eager. Or eager | compile | serving |
+  /// megatron | fsdp | FILE.
+  std::string stack = "auto";
+  std::string attention = "auto";  ///< auto (as the stack does) | eager | flash
+  std::string fusion = "auto";     ///< auto (as the stack does) | none | compile
+  std::string optimizer = "none";  ///< of a training step: none | sgd | sgd_momentum | adam | adamw
+  bool recompute = false;          ///< activation checkpointing, per block
 
   std::int64_t dp = 1;                     ///< replicas, which share the batch
   std::int64_t tp = 1;                     ///< GPUs that share every layer

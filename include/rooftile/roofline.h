@@ -26,6 +26,15 @@ struct RooflineRequest {
   Request step = {};
   bool group_by_phase = false;
   bool compare = false;
+  /// Roofs of a data sheet at its boost clock, also where the profile states the clock it ran at.
+  bool boost = false;
+  // A part of each run; as with Nsight Compute, launches are skipped and counted among those that
+  // the other conditions leave.
+  std::string kernel = {};  ///< extended regular expression, anywhere in the name
+  std::int64_t launch_skip = 0;
+  std::optional<std::int64_t> launch_count = {};
+  std::string annotation = {};  ///< an NVTX range or user annotation around the launch
+  std::optional<double> from_ms = {}, until_ms = {};  ///< since the first launch
   /// The authors' post-processing: total cycles over the mean clock, inner join of the exports of a
   /// run, and GFLOP/s of 2^30.
   bool nersc = false;
@@ -51,6 +60,7 @@ struct KernelPoint {
   std::optional<double> fraction_of_roof;  ///< bound / time
   bool launch_bound = false;
   std::optional<double> predicted_ms;  ///< with `predict`, where the shape is known
+  std::string advice;                  ///< what holds it and what would help, in one sentence
 };
 
 struct RooflineReport {

@@ -2,7 +2,7 @@
 //
 // The one door of the library. A Session opens the catalogue once and keeps what it has read of it:
 // GPUs, models, the calibration of the predictors. Answers are pure functions of their requests and
-// of those files: deterministic, no GPU, no network.
+// of those files: deterministic, no GPU, no network (characterize alone measures).
 //
 //   const rooftile::Session session;
 //   const auto report = session.predict({.model = "gpt2-large", .gpu = "h100-sxm"});
@@ -10,7 +10,8 @@
 //
 // Threads: all studies are const and may be called from several threads at once on one Session;
 // copies are cheap and share what was read. Files: what belongs to the catalogue is read once per
-// Session; a path in a request is read anew by every call. Exceptions: none leaves a Session.
+// Session; a path in a request is read anew by every call. Exceptions: none leaves a Session. Long
+// studies take a Progress (progress.h), which may stop them.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,11 @@
 #include <variant>
 #include <vector>
 
+#include "rooftile/characterize.h"
+#include "rooftile/evaluate.h"
+#include "rooftile/fit.h"
 #include "rooftile/kernel.h"
+#include "rooftile/progress.h"
 #include "rooftile/report.h"
 #include "rooftile/request.h"
 #include "rooftile/roofline.h"
@@ -67,9 +72,22 @@ class Session {
   [[nodiscard]] Answer<std::vector<Report>> compare(const Request& request,
                                                     const std::vector<std::string>& gpus) const;
   [[nodiscard]] Answer<KernelsReport> kernel(const KernelRequest& request) const;
-  [[nodiscard]] Answer<TrafficReport> traffic(const TrafficRequest& request) const;
-  [[nodiscard]] Answer<ScaleReport> scale(const ScaleRequest& request) const;
+  [[nodiscard]] Answer<TrafficReport> traffic(const TrafficRequest& request,
+                                              const Progress& progress = {}) const;
+  [[nodiscard]] Answer<ScaleReport> scale(const ScaleRequest& request,
+                                          const Progress& progress = {}) const;
   [[nodiscard]] Answer<RooflineReport> roofline(const RooflineRequest& request) const;
+  /// Measures this machine: seconds to tens of minutes.
+  [[nodiscard]] Answer<CharacterizeReport> characterize(const CharacterizeRequest& request,
+                                                        const Progress& progress = {}) const;
+  /// A predictor from measured kernels: minutes.
+  [[nodiscard]] Answer<FitReport> fit(const FitRequest& request,
+                                      const Progress& progress = {}) const;
+  /// The measured kernels of a fit, without one; form, seed and threads are not looked at.
+  [[nodiscard]] Answer<InspectReport> inspect(const FitRequest& request) const;
+  /// Predictions against measurements; minutes where predictors are fitted anew.
+  [[nodiscard]] Answer<EvaluateReport> evaluate(const EvaluateRequest& request,
+                                                const Progress& progress = {}) const;
 
  private:
   struct Inside;

@@ -26,7 +26,7 @@ struct Kept {
   std::size_t last_needed = 0;  ///< the first block, in forward order, that needs the last one
 };
 
-/// The gradient of a block's "input", beside those of its tensors.
+/// The gradient of a block's "input", in addition to those of its tensors.
 constexpr std::size_t kInputNode = static_cast<std::size_t>(-1);
 
 class Walk {
@@ -263,7 +263,7 @@ class Walk {
     return bytes;
   }
 
-  /// Of the last repetition of a block, beside everything that is kept for the others.
+  /// Of the last repetition of a block, on top of everything that is kept for the others.
   Bytes backward_peak(std::size_t block) {
     const std::vector<KernelTensors>& kernels = table_.kernels(block);
     if (block + 1 == graph_.blocks.size()) {

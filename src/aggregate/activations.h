@@ -9,8 +9,9 @@
 //               kernel needs what it kept and the gradient of its outputs, makes the gradients of
 //               its inputs and lets go of the former
 //
-// Repetitions of a block are counted, not walked through: the last one lives beside all others.
-// Not counted: temporaries inside of one operator, gradients of parameters beside the stored ones.
+// Repetitions of a block are counted, not walked through: the last one lives next to all others.
+// Not counted: temporaries inside of one operator, gradients of parameters other than the stored
+// ones.
 #pragma once
 
 #include "core/units.h"

@@ -82,6 +82,24 @@ TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link,
               link, constants);
 }
 
+TransferTime one_shot_all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link,
+                                 const LinkConstants& constants,
+                                 const cost::OneShotForm& one_shot) {
+  TransferTime t = all_reduce(bytes, gpus, link, constants);
+  if (gpus < 2 || bytes <= Bytes{} || link.network || link.kind == LinkKind::Pcie) return t;
+  const auto n = static_cast<double>(gpus);
+  const BytesPerSecond rate = link.per_direction * one_shot.efficiency;
+  const Seconds parts = bytes * (n - 1) / rate;
+  const Seconds sums = Seconds::from_base(one_shot.second) + bytes * (2 * (n - 1) / n) / rate;
+  const Seconds shot =
+      max(Seconds::from_base(one_shot.start + one_shot.step * n) + min(parts, sums), t.bound);
+  if (shot >= t.time) return t;
+  t.time = shot;
+  t.low = max(shot / one_shot.spread, t.bound);
+  t.high = shot * one_shot.spread;
+  return t;
+}
+
 TransferTime send(Bytes bytes, std::int64_t copies, const GroupLink& link,
                   const LinkConstants& constants) {
   if (bytes <= Bytes{}) return {};

@@ -24,6 +24,7 @@
 
 #include "core/units.h"
 #include "cost/constants.h"
+#include "cost/stack_costs.h"
 #include "hardware/system.h"
 
 namespace rooftile::aggregate {
@@ -40,6 +41,12 @@ struct TransferTime {
 /// The sum of `bytes` on each of `gpus` GPUs, on all of them. Nothing for a single GPU.
 TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link,
                         const cost::LinkConstants& constants);
+
+/// The same as serving engines do it: short messages in one shot (cost/stack_costs.h), long ones
+/// as the library does. Groups that leave their node have the library only.
+TransferTime one_shot_all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link,
+                                 const cost::LinkConstants& constants,
+                                 const cost::OneShotForm& one_shot);
 
 /// `bytes` from one GPU to another one, the same bytes from each of `copies` GPUs.
 TransferTime send(Bytes bytes, std::int64_t copies, const hardware::GroupLink& link,

@@ -28,7 +28,7 @@
 namespace rooftile::aggregate {
 
 struct MemoryOptions {
-  /// Training: the state it keeps beside the weights; without one the step makes no update.
+  /// Training: the state it keeps in addition to the weights; without one the step makes no update.
   std::optional<ops::Optimizer> optimizer;
   ActivationOptions activations = {};
 };

@@ -102,10 +102,8 @@ StageTimes times_of(const StageEstimate& stage, std::size_t first, const Paralle
   std::map<std::size_t, Seconds> backward_of;
   StageTimes t = kernel_times(stage, side, backward_of);
   for (const execution::Reduction& reduction : stage.reductions) {
-    const Seconds time =
-        side_of(all_reduce(reduction.bytes, parallelism.tensor, *links.tensor, links.constants),
-                side) *
-        static_cast<double>(reduction.count);
+    const Seconds time = side_of(links.tensor_sum(reduction.bytes, parallelism.tensor), side) *
+                         static_cast<double>(reduction.count);
     (reduction.phase == Phase::Forward ? t.forward_reduction : t.backward_reduction) += time;
   }
   const std::size_t end = first + static_cast<std::size_t>(stage.count);
@@ -262,14 +260,13 @@ void list_messages(const StageEstimate& stage, std::size_t first, const Parallel
 void list_transfers(const StageEstimate& stage, std::size_t first, const Parallelism& parallelism,
                     const Interconnect& links, StepEstimate& step) {
   for (const execution::Reduction& r : stage.reductions) {
-    step.transfers.push_back(
-        {.name = r.name,
-         .op = kAllReduce,
-         .phase = r.phase,
-         .count = r.count * stage.count * parallelism.microbatches,
-         .gpus = parallelism.tensor,
-         .bytes = r.bytes,
-         .each = all_reduce(r.bytes, parallelism.tensor, *links.tensor, links.constants)});
+    step.transfers.push_back({.name = r.name,
+                              .op = kAllReduce,
+                              .phase = r.phase,
+                              .count = r.count * stage.count * parallelism.microbatches,
+                              .gpus = parallelism.tensor,
+                              .bytes = r.bytes,
+                              .each = links.tensor_sum(r.bytes, parallelism.tensor)});
   }
   list_messages(stage, first, parallelism, links, Phase::Forward, step);
   if (stage.gradients.empty()) return;
@@ -303,13 +300,13 @@ void mark_hidden(const Schedule& times, StepEstimate& step) {
   }
 }
 
-/// The predictor states intervals: those of the links alone are none of the step.
+/// Whether the predictor states intervals: those of the links alone would not cover the step.
 bool states_intervals(const std::vector<StageEstimate>& stages) {
   return std::any_of(stages.begin(), stages.end(),
                      [](const StageEstimate& stage) { return stage.step.low < stage.step.high; });
 }
 
-/// Only bounds: then the links count with theirs, too.
+/// Only bounds: then the links count with theirs as well.
 bool only_bounds(const std::vector<StageEstimate>& stages) {
   for (const StageEstimate& stage : stages) {
     for (const OperatorEstimate& op : stage.step.operators) {
@@ -346,6 +343,11 @@ void set_parts(const Schedule& times, StepEstimate& step) {
 }
 
 }  // namespace
+
+TransferTime Interconnect::tensor_sum(Bytes bytes, std::int64_t gpus) const {
+  return one_shot ? one_shot_all_reduce(bytes, gpus, *tensor, constants, *one_shot)
+                  : all_reduce(bytes, gpus, *tensor, constants);
+}
 
 StepEstimate parallel_step(std::vector<StageEstimate> stages, const Parallelism& parallelism,
                            const Interconnect& links) {

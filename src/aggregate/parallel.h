@@ -11,7 +11,7 @@
 //                      backward pass of the last micro-batch; what is not done when the backward
 //                      pass ends is exposed
 //
-// A GPU runs one collective at a time, beside kernels. That costs nothing in this model; on real
+// A GPU runs one collective at a time, alongside kernels. That costs nothing in this model; on real
 // GPUs the collective takes SMs and bandwidth from the kernels. All replicas are assumed equally
 // fast. The same arithmetic applied to the bounds of kernels and links gives the bound of the step;
 // to the ends of the intervals, its interval.
@@ -44,8 +44,12 @@ struct Parallelism {
 /// The links of the three kinds of groups; present where the group has more than one GPU.
 struct Interconnect {
   std::optional<hardware::GroupLink> data, tensor;
-  std::vector<hardware::GroupLink> pipeline;  ///< from each stage but the last to the next one
-  cost::LinkConstants constants = {};         ///< what collectives reach of them
+  std::vector<hardware::GroupLink> pipeline;       ///< from each stage but the last to the next one
+  cost::LinkConstants constants = {};              ///< what collectives reach of them
+  std::optional<cost::OneShotForm> one_shot = {};  ///< of stacks that bring their own all-reduce
+
+  /// The sum inside of a layer.
+  [[nodiscard]] TransferTime tensor_sum(Bytes bytes, std::int64_t gpus) const;
 };
 
 /// One stage, `count` equal ones of which follow each other.

@@ -22,6 +22,13 @@
 
 namespace rooftile::aggregate {
 
+/// How the software launches the kernels of a step: what that costs, and the gap between two of
+/// them where it is not the machine's (cost::Estimator::set_gap).
+struct LaunchCosts {
+  StepCosts step;
+  std::optional<Seconds> gap = {};
+};
+
 /// The kernels of a step on a base machine, ready for many variants. Equal kernels are merged: a
 /// variant costs one estimate per distinct kernel.
 class ScalingStudy {
@@ -29,14 +36,14 @@ class ScalingStudy {
   /// An error where the machine states no rate that a kernel needs. `predictor` outlives the study.
   static Result<ScalingStudy> make(std::span<const execution::Launch> kernels,
                                    const hardware::Machine& machine,
-                                   const cost::Predictor& predictor);
+                                   const cost::Predictor& predictor, const LaunchCosts& costs);
 
   [[nodiscard]] std::span<const execution::Launch> kernels() const { return kernels_; }
   [[nodiscard]] const hardware::Machine& machine() const { return machine_; }
   [[nodiscard]] const cost::Predictor& predictor() const { return *predictor_; }
-  [[nodiscard]] const cost::StepConstants& constants() const {
-    return predictor_->constants().step;
-  }
+  [[nodiscard]] const StepCosts& costs() const { return costs_.step; }
+  /// The step of such estimates, one per kernel of kernels(), without its operators.
+  [[nodiscard]] StepSum sum(std::span<const cost::Estimate> estimates) const;
   /// One launch within the step.
   [[nodiscard]] cost::Estimate kernel(std::size_t index, const hardware::Factors& factors) const;
   /// Without its operators.
@@ -45,24 +52,29 @@ class ScalingStudy {
   [[nodiscard]] std::vector<cost::Estimate> launches(const hardware::Factors& factors) const;
 
  private:
-  ScalingStudy(hardware::Machine machine, const cost::Predictor& predictor)
-      : machine_(std::move(machine)), predictor_(&predictor) {}
+  ScalingStudy(hardware::Machine machine, const cost::Predictor& predictor,
+               const LaunchCosts& costs)
+      : machine_(std::move(machine)), predictor_(&predictor), costs_(costs) {}
   [[nodiscard]] cost::Estimate estimate(std::size_t index, cost::Estimator& on) const;
+  [[nodiscard]] cost::Estimator estimator(const hardware::Machine& machine) const;
+
+  /// A launch of the step without its work, which is that of kernels()[kernel].
+  struct Launched {
+    execution::Launch launch;
+    std::size_t kernel = 0;
+  };
 
   std::vector<execution::Launch> kernels_;
+  std::vector<Launched> order_;  ///< of the step, as its timeline needs it
   hardware::Machine machine_;
   const cost::Predictor* predictor_;
+  LaunchCosts costs_;
 };
 
-/// What a variant adds to the logarithm of a kernel's error, per unit of |log factor| of each
-/// quantity: of 528 BF16 products that were measured on H100 SXM and on H200 (AIConfigurator), 80 %
-/// of the ratios lie within 0.116 of those of an H100 with 1.432 times its DRAM bandwidth, which is
-/// 0.32 per unit; the difference of two campaigns is in it.
-inline constexpr double kVariantWidth = 0.3;
-
 /// A step on a variant. Its interval takes the log half-widths of the kernels on the base machine
-/// and adds one that grows with |log factor|. The errors on the base machine are common to both
-/// sides of a speed-up: only what the variant adds is in its interval.
+/// and adds cost::IntervalConstants::per_factor for every unit of |log factor|. The errors on the
+/// base machine are common to both sides of a speed-up: only what the variant adds is in its
+/// interval.
 struct VariantEstimate {
   StepEstimate step;
   double speedup = 1, speedup_low = 1, speedup_high = 1;

@@ -2,11 +2,12 @@
 //
 // From kernels to a step: what the in-stream estimates of single kernels add up to when a framework
 // launches them one after another. Beyond the sum the measured steps show a host that needs a while
-// to launch a kernel: when the kernels are shorter, the step takes the host's time. A bound has no
-// host. Errors of kernels on one GPU are correlated (one
+// to launch a kernel, and now and then waits for the device: the two are a timeline
+// (aggregate/timeline.h). A bound has no host. Errors of kernels on one GPU are correlated (one
 // clock, one memory system): the interval of the step does not shrink with the square root of their
 // number; how much of it is common to all kernels is one number. These numbers are
-// cost::StepConstants, fitted with the predictor.
+// cost::StepConstants, fitted with the predictor, and those of the software stack
+// (cost/stack_costs.h).
 #pragma once
 
 #include <array>
@@ -16,9 +17,11 @@
 #include <vector>
 
 #include "aggregate/communication.h"
+#include "aggregate/timeline.h"
 #include "core/units.h"
 #include "cost/constants.h"
 #include "cost/estimate.h"
+#include "cost/stack_costs.h"
 #include "execution/launches.h"
 
 namespace rooftile::aggregate {
@@ -74,13 +77,25 @@ struct StepEstimate {
   }
 };
 
-/// Adds up the kernels of a step.
+/// What a step adds to its kernels.
+struct StepCosts {
+  HostCosts host;
+  double host_spread = 1;        ///< the host's time lies within this factor
+  double error_correlation = 0;  ///< of the errors of two kernels
+};
+/// An eager framework, from the numbers that are fitted with the kernels.
+StepCosts step_costs(const cost::StepConstants& constants);
+/// A stack; captured launches cost the host nothing each.
+StepCosts step_costs(const cost::StepConstants& constants, const cost::StackForm& stack,
+                     bool captured);
+
+/// Adds up the kernels of a step, which come in the order of execution.
 class StepSum {
  public:
-  explicit StepSum(const cost::StepConstants& constants) : constants_(constants) {}
+  explicit StepSum(const StepCosts& costs) : costs_(costs), timeline_(costs.host) {}
   void add(const execution::Launch& kernel, const cost::Estimate& estimate);
   /// Without the list of operators.
-  [[nodiscard]] StepEstimate step() const { return step(constants_.host_spread); }
+  [[nodiscard]] StepEstimate step() const { return step(costs_.host_spread); }
   /// The same where the host's time lies within the factor `host_spread`.
   [[nodiscard]] StepEstimate step(double host_spread) const;
 
@@ -95,14 +110,13 @@ class StepSum {
     void add(Seconds width);
     [[nodiscard]] Seconds total(double correlation) const;
   };
-  cost::StepConstants constants_;
+  StepCosts costs_;
+  Timeline timeline_;
   StepEstimate sums_;
-  Seconds host_;  ///< to launch everything
   CorrelatedWidth below_, above_;
   bool bound_only_ = true;
 };
 
-StepEstimate step_time(std::vector<OperatorEstimate> operators,
-                       const cost::StepConstants& constants);
+StepEstimate step_time(std::vector<OperatorEstimate> operators, const StepCosts& costs);
 
 }  // namespace rooftile::aggregate

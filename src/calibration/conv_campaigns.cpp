@@ -67,9 +67,8 @@ double CampaignGpu::peak() const {
          static_cast<double>(machine.gpu.sm.fp32_lanes) * machine.gpu.clock.boost.base();
 }
 
-cost::TimeMachine CampaignGpu::timed(const cost::TimeConstants& constants) const {
-  return cost::make_time_machine(machine, rate, DType::Fp32, true,
-                                 {.constants = constants, .architectures = {}});
+cost::TimeMachine CampaignGpu::timed(const cost::Constants& constants) const {
+  return cost::make_time_machine(machine, rate, DType::Fp32, true, constants);
 }
 
 double DeepBenchRow::rate(double seconds) const {

@@ -21,7 +21,7 @@ struct CampaignGpu {
   hardware::Machine machine;
   FlopsPerSecond rate;                ///< FP32
   [[nodiscard]] double peak() const;  ///< FLOP/s of all lanes at boost
-  [[nodiscard]] cost::TimeMachine timed(const cost::TimeConstants& constants) const;
+  [[nodiscard]] cost::TimeMachine timed(const cost::Constants& constants) const;
 };
 
 /// A layer and what its passes took.

@@ -14,7 +14,6 @@ namespace rooftile::calibration {
 namespace {
 
 using cost::ConvAlgorithm;
-using cost::TimeConstants;
 
 constexpr double kDeepBenchCall = 15e-6;  // seconds per call, a property of the campaign
 constexpr double kImpossible = 0.97;      // of the peak
@@ -79,7 +78,7 @@ bool same_algorithm(ConvAlgorithm chosen, const NeuSightRow& row) {
 }
 
 /// Sum of the mean errors of all GPUs but one.
-double fit_error(const Campaigns& data, const TimeConstants& trial, std::string_view left_out) {
+double fit_error(const Campaigns& data, const cost::Constants& trial, std::string_view left_out) {
   constexpr std::size_t kFitStep = 9;  // rows are alike: a ninth of them is enough to fit
   double sum = 0;
   const DeepBench& deepbench = data.deepbench;
@@ -108,15 +107,16 @@ double TimeError::mean() const {
   return count > 0 ? std::exp(sum / static_cast<double>(count)) - 1 : 0.0;
 }
 
-std::string TimeError::text() const {
+ValidationCell TimeError::cell() const {
   if (count == 0) return "-";
-  const auto n = static_cast<double>(count);
-  return fmt::format("{:.1f} % ({:.2f})", 100 * mean(), std::exp(bias / n));
+  const double ratio = std::exp(bias / static_cast<double>(count));
+  return {fmt::format("{:.1f} % ({:.2f})", 100 * mean(), ratio), {100 * mean(), ratio}};
 }
 
-std::string TimeError::inside_text() const {
+ValidationCell TimeError::inside_cell() const {
   if (count == 0) return "-";
-  return fmt::format("{:.0f} %", 100.0 * static_cast<double>(inside) / static_cast<double>(count));
+  const double percent = 100.0 * static_cast<double>(inside) / static_cast<double>(count);
+  return {fmt::format("{:.0f} %", percent), {percent}};
 }
 
 std::vector<DeepBenchErrors> score(const DeepBench& data, const ConvConstants& constants,
@@ -164,10 +164,11 @@ std::optional<double> Drift::elsewhere(const NeuSightRow& row) const {
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
-std::string Drift::first_and_last(std::size_t gpu) const {
+ValidationCell Drift::first_and_last(std::size_t gpu) const {
   const auto& blocks = time_.at(gpu);
-  return fmt::format("{:.0f} / {:.0f}", blocks.begin()->second.begin()->second * 1e6,
-                     blocks.rbegin()->second.begin()->second * 1e6);
+  const double first = blocks.begin()->second.begin()->second * 1e6,
+               last = blocks.rbegin()->second.begin()->second * 1e6;
+  return {fmt::format("{:.0f} / {:.0f}", first, last), {first, last}};
 }
 
 NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::size_t step,
@@ -199,9 +200,41 @@ NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::s
   return out;
 }
 
-TimeConstants fit_convolutions(const Campaigns& data, std::string_view left_out) {
-  return descend<TimeConstants>(
-      [&](const TimeConstants& trial) { return fit_error(data, trial, left_out); }, {});
+std::span<const cost::Parameter<ConvolutionForm>> parameters_of(const ConvolutionForm& form) {
+  static const auto kList = [&form] {
+    std::vector<cost::Parameter<ConvolutionForm>> list;
+    const auto add = [&list]<typename Part>(const Part& part) {
+      for (const cost::Parameter<Part>& p : parameters_of(part)) {
+        list.push_back({.name = p.name,
+                        .value = p.value,
+                        .unit = p.unit,
+                        .doc = p.doc,
+                        .low = p.low,
+                        .high = p.high,
+                        .start = p.start,
+                        .fitted = p.fitted});
+      }
+    };
+    add(static_cast<const cost::ClockConstants&>(form));
+    add(static_cast<const cost::TimeConstants&>(form));
+    return list;
+  }();
+  return kList;
+}
+
+cost::Constants with_form(cost::Constants constants, const ConvolutionForm& form) {
+  constants.clock = form;
+  constants.convolution.constants = form;
+  return constants;
+}
+
+ConvolutionForm fit_convolutions(const Campaigns& data, const cost::Constants& others,
+                                 std::string_view left_out) {
+  return descend<ConvolutionForm>(
+      [&](const ConvolutionForm& trial) {
+        return fit_error(data, with_form(others, trial), left_out);
+      },
+      {});
 }
 
 }  // namespace rooftile::calibration

@@ -15,11 +15,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "calibration/conv_campaigns.h"
+#include "calibration/validation_cell.h"
 
 namespace rooftile::calibration {
 
@@ -30,12 +32,18 @@ struct TimeError {
   void add(double predicted, double measured);
   [[nodiscard]] double mean() const;
   /// "13.4 % (0.93)", "-" without rows.
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::string inside_text() const;  ///< of a factor of 1.3
+  [[nodiscard]] ValidationCell cell() const;
+  [[nodiscard]] ValidationCell inside_cell() const;  ///< of a factor of 1.3
 };
 
+/// What is fitted to convolutions: their constants, and the clock that boards sustain.
+struct ConvolutionForm : cost::TimeConstants, cost::ClockConstants {};
+std::span<const cost::Parameter<ConvolutionForm>> parameters_of(const ConvolutionForm& form);
+
 /// The constants for each GPU of a campaign: the shipped ones, or fitted without it.
-using ConvConstants = std::vector<cost::TimeConstants>;
+using ConvConstants = std::vector<cost::Constants>;
+/// With the form in its place.
+cost::Constants with_form(cost::Constants constants, const ConvolutionForm& form);
 
 struct DeepBenchErrors {
   TimeError implicit, forward, data, filter;
@@ -58,7 +66,7 @@ class Drift {
   [[nodiscard]] double here(const NeuSightRow& row) const;
   /// What the other GPUs of the file show at the same place; nothing where there are none.
   [[nodiscard]] std::optional<double> elsewhere(const NeuSightRow& row) const;
-  [[nodiscard]] std::string first_and_last(std::size_t gpu) const;
+  [[nodiscard]] ValidationCell first_and_last(std::size_t gpu) const;
 
  private:
   template <typename T>
@@ -81,8 +89,9 @@ struct NeuSightScore {
 NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::size_t step,
                     std::string_view left_out);
 
-/// Fitted to all GPUs but the one of that id; rows of both campaigns count alike. Takes half a
-/// minute.
-cost::TimeConstants fit_convolutions(const Campaigns& data, std::string_view left_out);
+/// Fitted to all GPUs but the one of that id; rows of both campaigns count alike. `others` are the
+/// constants that are not fitted here. Takes half a minute.
+ConvolutionForm fit_convolutions(const Campaigns& data, const cost::Constants& others,
+                                 std::string_view left_out);
 
 }  // namespace rooftile::calibration

@@ -62,19 +62,29 @@ Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalo
                    "name the file like gemm_h100_sxm.csv");
 }
 
-/// The campaign that a row belongs to. Campaigns of low-precision products loop over six copies of
-/// the weights without flushing L2: where the copies fit, the row was measured with warm caches.
+/// Bytes that a loop over one shape touches again before anything else does. Campaigns of
+/// low-precision products loop over six copies of the weights without flushing L2; those of
+/// attention repeat one call, whose cache counts when there is one query per sequence.
+std::optional<Bytes> repeated_bytes(const ops::KernelWork& work) {
+  constexpr double kCopies = 6;
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape))
+    return kCopies * static_cast<double>(gemm->k) * static_cast<double>(gemm->n) *
+           size_of(work.dtype);
+  const auto* attention = std::get_if<ops::AttentionShape>(&work.shape);
+  if (attention != nullptr && attention->queries == 1) return work.bytes();
+  return std::nullopt;
+}
+
+/// The campaign that a row belongs to: "warm" where what it repeats fits into L2.
 std::string_view campaign_of(const Source& source, const Layout& layout, const Sample& sample,
                              const RowOp& row, const Dataset& dataset) {
   if (!row.campaign.empty()) return row.campaign;
   if (const auto set = source.header.find("set")) return source.csv[*set];
-  const auto* shape = std::get_if<ops::GemmShape>(&sample.work.shape);
-  if (!layout.device.empty() || shape == nullptr) return "";
-  constexpr double kCopies = 6;
-  const double weights = kCopies * static_cast<double>(shape->k) * static_cast<double>(shape->n) *
-                         size_of(sample.work.dtype).base();
+  if (!layout.device.empty()) return "";
+  const auto repeated = repeated_bytes(sample.work);
+  if (!repeated) return "";
   const Bytes l2 = dataset.machines[sample.gpu].gpu.l2.size.value_or(Bytes{});
-  return weights < l2.base() ? kWarmCampaign : "cold";
+  return *repeated < l2 ? kWarmCampaign : "cold";
 }
 
 /// grid_x * grid_y * grid_z; nothing where a row has no grid (empty, "nan").
@@ -85,7 +95,7 @@ Result<std::optional<std::int64_t>> grid_blocks(const Source& source) {
     if (text.empty() || to_lower(text) == "nan") return std::nullopt;
     ROOFTILE_TRY(const auto size, source.size(column));
     if (__builtin_mul_overflow(blocks, size, &blocks))
-      return bad_input(source.where(column), "is no size of a grid");
+      return bad_input(source.where(column), "is not a valid grid size");
   }
   return blocks;
 }
@@ -108,6 +118,11 @@ Result<ops::KernelWork> kernel_of(const RowOp& row, const Source& source) {
   return unsupported(source.csv.where(), "the operator has no such gradient");
 }
 
+tl::unexpected<Error> too_many_rows(const Source& source) {
+  return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
+                   "use a sample of the data set");
+}
+
 Status append_call(const Source& source, const Layout& layout, const RowOp& row, std::uint32_t gpu,
                    Dataset& dataset) {
   Sample sample;
@@ -126,9 +141,7 @@ Status append_call(const Source& source, const Layout& layout, const RowOp& row,
   sample.campaign = index_of(dataset.campaigns, campaign_of(source, layout, sample, row, dataset));
   if (const auto job = cost::bind(sample.work, dataset.machines[sample.gpu]); !job)
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
-  if (dataset.samples.size() >= kMaxSamples)
-    return bad_input(source.csv.where(), fmt::format("more than {} rows", kMaxSamples),
-                     "take a sample of the data set");
+  if (dataset.samples.size() >= kMaxSamples) return too_many_rows(source);
   dataset.samples.push_back(std::move(sample));
   return {};
 }
@@ -145,13 +158,18 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
     }
   }
   std::uint32_t gpu = file_gpu.value_or(0);
-  if (!file_gpu) {
+  if (!file_gpu && layout.device != kNoDevice) {
     const std::string_view column = layout.device.empty() ? kDeviceColumn : layout.device;
     ROOFTILE_TRY(const auto device, source.text(column));
     ROOFTILE_TRY(gpu, gpu_index(device, source.where(column), catalog, dataset));
   }
-  if (layout.other != nullptr)
+  if (layout.other != nullptr) {
+    const std::size_t rows = dataset.collectives.size() + dataset.layers.size() +
+                             dataset.host_calls.size() + dataset.steps.size() +
+                             dataset.counted.size() + dataset.simulated.size();
+    if (rows >= kMaxSamples) return too_many_rows(source);
     return layout.other(source, {.gpu = gpu, .catalog = catalog}, dataset);
+  }
   for (const RowOp& row : calls) ROOFTILE_CHECK(append_call(source, layout, row, gpu, dataset));
   return {};
 }
@@ -162,6 +180,8 @@ void drop_unused_gpus(Dataset& dataset) {
   for (const Collective& row : dataset.collectives) used[row.gpu] = true;
   for (const FusedLayer& row : dataset.layers) used[row.gpu] = true;
   for (const HostCall& row : dataset.host_calls) used[row.gpu] = true;
+  for (const MeasuredStep& row : dataset.steps) used[row.gpu] = true;
+  for (const CountedKernel& row : dataset.counted) used[row.gpu] = true;
   std::vector<std::uint32_t> moved(used.size(), 0);
   std::uint32_t kept = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
@@ -177,6 +197,8 @@ void drop_unused_gpus(Dataset& dataset) {
   for (Collective& row : dataset.collectives) row.gpu = moved[row.gpu];
   for (FusedLayer& row : dataset.layers) row.gpu = moved[row.gpu];
   for (HostCall& row : dataset.host_calls) row.gpu = moved[row.gpu];
+  for (MeasuredStep& row : dataset.steps) row.gpu = moved[row.gpu];
+  for (CountedKernel& row : dataset.counted) row.gpu = moved[row.gpu];
 }
 
 }  // namespace
@@ -201,12 +223,6 @@ std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel) {
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset) {
   ROOFTILE_TRY(auto csv, CsvReader::open(path, {}));
   ROOFTILE_TRY(const auto header, CsvHeader::read(csv));
-  return read_dataset(csv, header, catalog, dataset);
-}
-
-Status read_dataset(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
-                    Dataset& dataset) {
-  const std::string path = csv.name();
   const Layout* layout = find_layout(header);
   if (layout == nullptr)
     return unsupported(
@@ -244,7 +260,14 @@ std::vector<Input> inputs_of(const Dataset& dataset) {
 
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog) {
   Dataset dataset;
-  for (const std::string& path : paths) ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
+  for (const std::string& path : paths) {
+    ROOFTILE_CHECK(read_dataset(path, catalog, dataset));
+    if (!dataset.steps.empty())
+      return bad_input(path, "holds whole steps, not kernels",
+                       "rooftile evaluate labels FILE --models DIR reads it");
+    if (!dataset.counted.empty() || !dataset.simulated.empty())
+      return bad_input(path, "holds bytes, not times", "rooftile evaluate traffic FILE reads it");
+  }
   if (dataset.empty())
     return bad_input(paths.empty() ? "" : paths.front(), "no measured kernels in the data set");
   return dataset;

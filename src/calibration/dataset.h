@@ -12,12 +12,17 @@
 //   moe_dtype,num_tokens,hidden_size,...,latency        fused mixtures of experts, one GPU per file
 //   op_name,nccl_dtype,num_gpus,message_size,latency    collectives, one kind of GPU per file
 //   device,case,node,...,output_shape,fw_ms,...,acc_ms  traced nodes; those that launch nothing
+//   device,model_name,mode,seqlen,batch,option,measured_ms,...    whole steps (labels)
+//   gpu,dtype,...,l2_bytes,dram_bytes                   counted bytes of products and convolutions
+//   gpu,...,blkM,...,sim_L1_if_MB,...                   simulated bytes of convolutions
 //
 // The GPU of a file without a device column is in its name: gemm_<gpu>.csv. Device names resolve
 // through the catalogue. Times are in milliseconds; every error names file, line and column.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +36,8 @@
 #include "hardware/machine.h"
 #include "hardware/system.h"
 #include "ops/operator.h"
+#include "traffic/cache_sim.h"
+#include "traffic/implicit_gemm.h"
 
 namespace rooftile::calibration {
 
@@ -76,6 +83,34 @@ struct HostCall {
   std::uint32_t gpu = 0, file = 0, line = 0;
 };
 
+/// A step of a whole model (layouts of labels).
+struct MeasuredStep {
+  std::string model = {}, mode = {};  ///< name of a config file; inf or train
+  std::string option = {};            ///< "", "fusion", "dp4", "pp4_2"
+  std::int64_t sequence = 1, batch = 1;
+  double measured_ms = 0;
+  /// What others predict: "neusight", "roofline" ... where the file has it.
+  std::map<std::string, double> published_ms = {};
+  std::uint32_t gpu = 0, file = 0, line = 0;
+};
+
+/// A kernel whose bytes were counted.
+struct CountedKernel {
+  std::string group = {};  ///< phase of a product, framework of a convolution
+  ops::KernelWork work = {};
+  Bytes l2 = {}, dram = {};
+  std::uint32_t gpu = 0, file = 0, line = 0;
+};
+
+/// A convolution on a made-up cache whose traffic somebody simulated.
+struct SimulatedLayer {
+  std::string machine = {};  ///< as the file calls it
+  ops::ConvShape conv = {};
+  traffic::CtaTile tile = {};
+  traffic::CacheMachine caches = {};
+  std::array<double, 3> bytes{};  ///< of L1, L2 and DRAM reads
+};
+
 struct Dataset {
   std::vector<std::string> files;
   std::vector<std::string> licences;  ///< of each file's source, "unknown" where nothing says
@@ -87,18 +122,21 @@ struct Dataset {
   std::vector<Collective> collectives;
   std::vector<FusedLayer> layers;
   std::vector<HostCall> host_calls;
-  /// Whether anything was measured.
+  std::vector<MeasuredStep> steps;
+  std::vector<CountedKernel> counted;
+  std::vector<SimulatedLayer> simulated;
+  std::vector<std::string> unread_columns;  ///< of files of steps: with no known meaning
+  /// Whether any kernel, collective or call was timed.
   [[nodiscard]] bool empty() const {
     return samples.empty() && collectives.empty() && layers.empty() && host_calls.empty();
   }
-  std::int64_t skipped = 0;  ///< rows of dtypes and collectives that are not modelled
+  std::int64_t skipped = 0;  ///< rows of dtypes, collectives and passes that are not modelled
 };
 
 /// Reads one file and appends its rows.
 Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset);
-/// From behind the header, where somebody has looked at it already: a pipe is read once.
-Status read_dataset(CsvReader& csv, const CsvHeader& header, const Catalog& catalog,
-                    Dataset& dataset);
+/// Files of timed kernels, collectives and calls; one of steps or bytes is refused with a hint at
+/// the command that reads it.
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog);
 
 /// Drops the rows of all other campaigns, and the GPUs that have none left; an error that lists

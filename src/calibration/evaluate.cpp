@@ -12,6 +12,7 @@
 #include "aggregate/communication.h"
 #include "calibration/plausible.h"
 #include "calibration/selection.h"
+#include "core/error_statistics.h"
 #include "core/provenance.h"
 #include "core/text.h"
 #include "cost/learned/classes.h"
@@ -107,53 +108,37 @@ void predict_others(const Dataset& dataset, const PredictorsOf& of, Evaluation& 
     evaluation.others.push_back(predict_layer(dataset, layer, of(layer.gpu)));
 }
 
-/// A group's rows are of one class: all of them have the baseline, or none.
-void add_error(std::optional<double> seconds, double measured, double n,
-               std::optional<double>& mean) {
-  if (seconds) mean = mean.value_or(0.0) + std::fabs(*seconds / measured - 1) / n;
+void add_case(const std::string& group, const Case& c, ErrorGroups& groups) {
+  ErrorGroups::Baselines baselines{{"bound", c.bound}, {"roofline", c.roofline}};
+  if (c.trivial) baselines.emplace_back("trivial", *c.trivial);
+  if (c.neusight) baselines.emplace_back("neusight", *c.neusight);
+  groups.add(group,
+             {.measured = c.measured, .predicted = c.predicted, .low = c.low, .high = c.high},
+             baselines);
 }
 
-Summary summarize(std::string group, const std::vector<const Case*>& cases) {
-  std::vector<Compared> compared;
-  compared.reserve(cases.size());
-  for (const Case* c : cases) {
-    compared.push_back(
-        {.measured = c->measured, .predicted = c->predicted, .low = c->low, .high = c->high});
-  }
-  Summary s;
-  static_cast<ErrorStatistics&>(s) = error_statistics(compared);
-  s.group = std::move(group);
-  const auto n = static_cast<double>(cases.size());
-  for (const Case* c : cases) {
-    s.bound_error += std::fabs(c->bound / c->measured - 1) / n;
-    s.roofline_error += std::fabs(c->roofline / c->measured - 1) / n;
-    add_error(c->trivial, c->measured, n, s.trivial_error);
-    add_error(c->neusight, c->measured, n, s.neusight_error);
-  }
-  return s;
+/// By class, by GPU, by campaign.
+void add_case(const std::string& kind, const std::string& gpu, const std::string& campaign,
+              const Case& c, ErrorGroups& groups) {
+  add_case(kind, c, groups);
+  const std::string name = fmt::format("{}/{}", kind, gpu);
+  add_case(name, c, groups);
+  if (!campaign.empty()) add_case(fmt::format("{}/{}", name, campaign), c, groups);
 }
 
 void add_summary(const Dataset& dataset, Evaluation& evaluation) {
   evaluation.skipped = dataset.skipped;
   for (std::string& warning : warnings_of(dataset))
     evaluation.warnings.push_back(std::move(warning));
-  std::map<std::string, std::vector<const Case*>> groups;
+  ErrorGroups groups;
   for (const Case& c : evaluation.cases) {
     const Sample& sample = dataset.samples[c.sample];
-    std::string name(class_of(sample.work));
-    groups[name].push_back(&c);
-    name += "/" + dataset.machines[sample.gpu].gpu.id;
-    groups[name].push_back(&c);
-    const std::string& campaign = dataset.campaigns[sample.campaign];
-    if (!campaign.empty()) groups[fmt::format("{}/{}", name, campaign)].push_back(&c);
+    add_case(std::string(class_of(sample.work)), dataset.machines[sample.gpu].gpu.id,
+             dataset.campaigns[sample.campaign], c, groups);
   }
-  for (const OtherCase& c : evaluation.others) {
-    groups[c.kind].push_back(&c);
-    const std::string name = fmt::format("{}/{}", c.kind, dataset.machines[c.gpu].gpu.id);
-    groups[name].push_back(&c);
-    if (!c.campaign.empty()) groups[fmt::format("{}/{}", name, c.campaign)].push_back(&c);
-  }
-  for (const auto& [name, cases] : groups) evaluation.summary.push_back(summarize(name, cases));
+  for (const OtherCase& c : evaluation.others)
+    add_case(c.kind, dataset.machines[c.gpu].gpu.id, c.campaign, c, groups);
+  evaluation.summary = groups.summary();
 }
 
 /// Rows that say nothing about the predictor: their campaign contradicts another one of the same
@@ -204,6 +189,24 @@ std::size_t gpus_in(const std::vector<Residual>& residuals) {
 }
 
 }  // namespace
+
+void for_each_case(const Evaluation& evaluation, const Dataset& dataset,
+                   const std::function<void(const CaseFacts&, const Case&)>& visit) {
+  for (const Case& c : evaluation.cases) {
+    const Sample& sample = dataset.samples[c.sample];
+    const std::string dtype =
+        sample.work.dtype == DType::Fp32 ? "" : fmt::format(" {}", name_of(sample.work.dtype));
+    visit({.device = dataset.devices[sample.gpu],
+           .name = fmt::format("{} {}{}", sample.work.op, shape_text(sample.work.shape), dtype),
+           .kind = std::string(class_of(sample.work)),
+           .campaign = dataset.campaigns[sample.campaign]},
+          c);
+  }
+  for (const OtherCase& c : evaluation.others)
+    visit(
+        {.device = dataset.devices[c.gpu], .name = c.name, .kind = c.kind, .campaign = c.campaign},
+        c);
+}
 
 Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
                     std::optional<std::uint32_t> excluded) {
@@ -397,7 +400,7 @@ std::string card_json(const Dataset& dataset, const CardFacts& facts, const Eval
     card["ranges"][name] = std::move(entry);
   }
   const auto rounded = [](double value) { return std::round(value * 1e4) / 1e4; };
-  for (const Summary& s : left_out.summary) {
+  for (const ErrorSummary& s : left_out.summary) {
     ordered_json entry{{"group", s.group},
                        {"cases", s.cases},
                        {"mean_error", rounded(s.mean_error)},
@@ -406,8 +409,8 @@ std::string card_json(const Dataset& dataset, const CardFacts& facts, const Eval
                        {"p90_error", rounded(s.p90_error)},
                        {"bias", rounded(s.bias)}};
     if (s.coverage) entry["coverage"] = rounded(*s.coverage);
-    if (s.trivial_error) entry["trivial_error"] = rounded(*s.trivial_error);
-    entry["roofline_error"] = rounded(s.roofline_error);
+    if (const auto trivial = s.baseline("trivial")) entry["trivial_error"] = rounded(*trivial);
+    if (const auto roofline = s.baseline("roofline")) entry["roofline_error"] = rounded(*roofline);
     card["leave_one_gpu_out"].push_back(std::move(entry));
   }
   return card.dump(1) + "\n";

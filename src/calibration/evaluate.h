@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Predictions against measured kernels: every row, and sums per class, GPU and campaign, with the
-// baselines beside. Left-out evaluation predicts each GPU with weights that have seen nothing
+// baselines with it. Left-out evaluation predicts each GPU with weights that have seen nothing
 // measured on it, and takes its intervals from the residuals of the other GPUs.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@
 #include "calibration/dataset.h"
 #include "calibration/fit.h"
 #include "calibration/fit_neusight.h"
-#include "core/error_statistics.h"
 #include "cost/predictor.h"
+#include "rooftile/evaluate.h"
 
 namespace rooftile::calibration {
 
@@ -35,23 +36,27 @@ struct OtherCase : Case {
   std::uint32_t gpu = 0;
 };
 
-struct Summary : ErrorStatistics {
-  std::string group;  ///< "linear", "linear/v100-pcie-32gb", "linear/v100-pcie-32gb/train"
-  double bound_error = 0, roofline_error = 0;
-  std::optional<double> trivial_error;   ///< where it was fitted
-  std::optional<double> neusight_error;  ///< also only of classes that the publication covers
-};
-
 struct Evaluation {
   std::string predictor;
   bool left_out = false;
   std::int64_t skipped = 0;  ///< rows of the files whose dtype is not modelled
   std::vector<Case> cases;
   std::vector<OtherCase> others;
-  std::vector<Summary> summary;
+  std::vector<ErrorSummary> summary;  ///< "linear", "linear/l4", "linear/l4/train"
   std::vector<std::string> warnings;  ///< about the data, "times: FILE: ..."
   ProvenanceReport provenance;        ///< GPUs and predictors; one that was just fitted has no file
 };
+
+/// What a row is called.
+struct CaseFacts {
+  std::string device;  ///< as the file says it
+  std::string name;    ///< "linear 512x768x768 bf16"
+  std::string kind;    ///< class of kernels, "all_reduce"
+  std::string campaign;
+};
+/// All rows in the order of the data: kernels, then collectives and fused layers.
+void for_each_case(const Evaluation& evaluation, const Dataset& dataset,
+                   const std::function<void(const CaseFacts&, const Case&)>& visit);
 
 /// Fitted predictors that a table shows beside the one it is about; each may be null.
 struct Baselines {
@@ -71,7 +76,7 @@ Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits);
 
 /// Half-widths of the 80 % interval of log time per class and bucket of predicted time, from
 /// left-out residuals; GPUs count equally, those of `excluded` not at all.
-using Intervals = cost::learned::ByName<std::array<double, cost::learned::kBuckets>>;
+using Intervals = cost::ByName<std::array<double, cost::learned::kBuckets>>;
 Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
                     std::optional<std::uint32_t> excluded);
 
@@ -90,7 +95,7 @@ void calibrate_weights(const Dataset& dataset, const std::vector<Case>& cases,
 struct CardFacts {
   std::string name, features;  ///< of the predictor, hash of what its numbers mean
   std::vector<std::string> notes;
-  cost::learned::ByName<cost::learned::Range> ranges;
+  cost::ByName<cost::learned::Range> ranges;
   std::uint64_t seed = 1;
   std::string command;
   ProvenanceReport provenance;

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "calibration/conv_fit.h"
+#include "calibration/fit_attention.h"
 #include "calibration/fit_forms.h"
 #include "calibration/fit_links.h"
 #include "calibration/neighbours.h"
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 4> kGemmClasses{"linear", "bmm", "linear_
                                                        "linear_8bit"};
 constexpr std::array<std::string_view, 2> kRowClasses{"softmax", "layernorm"};
 constexpr std::array<std::string_view, 2> kAttentionClasses{"prefill", "decode"};
-constexpr std::size_t kRowRows = 1000, kAttentionRows = 600, kTrivialRows = 1000;
+constexpr std::size_t kRowRows = 1000, kAttentionRows = 1200, kTrivialRows = 1000;
 
 /// "vendor" or "vendor/isa": whose samples a model is fitted to.
 std::string vendor_of(std::string_view key) {
@@ -80,9 +81,6 @@ class Fitter {
                                               .key = data_key(dataset_, options_.seed, format()),
                                               .progress = options_.progress}));
     Fits fits;
-    fits.inputs = inputs_of(dataset_);
-    add_inputs({shipped_input_}, fits.inputs);
-    for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     for (Fold& fold : folds_) {
       set_constants(fold);
       finish(fold);
@@ -90,6 +88,9 @@ class Fitter {
       ROOFTILE_CHECK(parse_weights(to_json(fold.weights), "fit"));
       (fold.left_out ? fits.without.emplace_back() : fits.all.emplace()) = std::move(fold.weights);
     }
+    fits.inputs = inputs_of(dataset_);
+    if (!notes_.empty()) add_inputs({shipped_input_}, fits.inputs);  // parts of it stay
+    for (const hardware::GpuSpec& gpu : catalogue_) add_inputs({gpu.input}, fits.inputs);
     fits.notes = std::move(notes_);
     return fits;
   }
@@ -113,12 +114,15 @@ class Fitter {
     fold.weights.name = options_.name;
     fold.weights.constants = shipped_.constants;
     fold.weights.origins = shipped_.origins;
+    set_assumed(fold.weights.constants);
     set_tables(catalogue_, fold.weights);
     set_streaming(dataset_, fold.kept, catalogue_, fold.weights);
     set_ceilings(catalogue_, fold.weights);
     std::map<std::string_view, Samples> by_class;
     for (const Sample* s : fold.kept) {
-      if (dataset_.campaigns[s->campaign] != kWarmCampaign)
+      // Attention is fitted without the DRAM where it ran from L2; products are not fitted there.
+      if (dataset_.campaigns[s->campaign] != kWarmCampaign ||
+          s->work.kind == ops::KernelClass::Attention)
         by_class[class_of(s->work)].push_back(s);
     }
     for (auto& [name, samples] : by_class) {
@@ -130,7 +134,7 @@ class Fitter {
         const std::string vendor(name_of(gpu.vendor));
         fold.parts[vendor][std::string(name)].samples.push_back(s);
         // AMD's library is tuned per chip: a sibling with the same instruction set runs the same
-        // kernels, so each instruction set has a model of its own beside the common one.
+        // kernels, so each instruction set has a model of its own next to the common one.
         if (gpu.vendor == hardware::Vendor::Amd)
           fold.parts[vendor + "/" + gpu.isa][std::string(name)].samples.push_back(s);
       }
@@ -148,15 +152,15 @@ class Fitter {
                     [&](const Sample& s) { return s.gpu == *fold.left_out && conv(&s); });
     const std::string id = measured ? dataset_.machines[*fold.left_out].gpu.id : std::string();
     fold.convolution = fmt::format("{}/convolution", measured ? id : "all");
-    const auto run = [this, id]() -> Outcome {
+    const auto run = [this, id, &fold]() -> Outcome {
       Outcome out;
-      const cost::TimeConstants found = fit_convolutions(campaigns_, id);
+      const ConvolutionForm found = fit_convolutions(campaigns_, fold.weights.constants, id);
       for (const auto& p : parameters_of(found)) {
         if (p.fitted) out.x.push_back(std::log(found.*p.value / p.start));
       }
       return out;
     };
-    const auto& list = parameters_of(cost::TimeConstants());
+    const auto& list = parameters_of(ConvolutionForm());
     const auto size =
         std::count_if(list.begin(), list.end(), [](const auto& p) { return p.fitted; });
     tasks_.try_emplace(fold.convolution, Task{.run = run, .size = static_cast<std::size_t>(size)});
@@ -185,8 +189,9 @@ class Fitter {
               [this, &fold, &part, plan] { return fit_rows(data(fold, part), plan); });
         } else if (is(kAttentionClasses)) {
           part.samples = thin(part.samples, kAttentionRows, options_.seed);
-          add(part, kAttentionSize,
-              [this, &fold, &part] { return fit_attention(data(fold, part)); });
+          add(part, attention_size(data(fold, part), name), [this, &fold, &part, label = name] {
+            return fit_attention(data(fold, part), label);
+          });
         }
       }
     }
@@ -216,12 +221,13 @@ class Fitter {
   void set_convolution(Fold& fold) const {
     const auto found = results_.find(fold.convolution);
     if (found == results_.end()) return;
-    cost::TimeModel& model = fold.weights.constants.convolution;
-    model.constants = cost::starting<cost::TimeConstants>();
+    auto form = cost::starting<ConvolutionForm>();
     std::size_t next = 0;
-    for (const auto& p : parameters_of(model.constants)) {
-      if (p.fitted) model.constants.*p.value *= std::exp(found->second[next++]);
+    for (const auto& p : parameters_of(form)) {
+      if (p.fitted) form.*p.value *= std::exp(found->second[next++]);
     }
+    fold.weights.constants = with_form(std::move(fold.weights.constants), form);
+    cost::TimeModel& model = fold.weights.constants.convolution;
     std::set<std::string> architectures;
     std::set<std::uint32_t> gpus;
     Seen seen;
@@ -233,7 +239,7 @@ class Fitter {
     }
     seen.gpus.assign(gpus.begin(), gpus.end());
     model.architectures.assign(architectures.begin(), architectures.end());
-    fold.weights.origins["convolution"] = origin_of(seen);
+    fold.weights.origins["convolution"] = fold.weights.origins["clock"] = origin_of(seen);
   }
 
   /// Of `part`, where the data say nothing: the catalogue's, which may know the GPU.
@@ -260,7 +266,6 @@ class Fitter {
     }
     cost::StepConstants& step = weights.constants.step;
     if (const auto host = fit_host(dataset_, fold.left_out)) {
-      step.gap = cost::starting<cost::StepConstants>().gap;
       step.host_launch = host->launch;
       step.host_spread = host->spread;
       weights.origins["step"] = origin_of(host->seen);
@@ -339,8 +344,10 @@ class Fitter {
       (name == "softmax" ? device.softmax : device.norm) = model;
     }
     for (const std::string_view name : kAttentionClasses) {
-      if (const auto* x = result(classes, name))
-        (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x);
+      if (const auto* x = result(classes, name)) {
+        const FitData rows = data(fold, classes.find(name)->second);
+        (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x, rows, name);
+      }
     }
     const auto pointwise = classes.find("elementwise");
     if (pointwise != classes.end() && !pointwise->second.samples.empty())

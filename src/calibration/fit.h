@@ -12,9 +12,9 @@
 
 #include "calibration/dataset.h"
 #include "core/catalog.h"
-#include "core/progress.h"
 #include "core/result.h"
 #include "cost/learned/weights.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::calibration {
 
@@ -22,11 +22,11 @@ struct FitOptions {
   std::string name = "rooftile";  ///< of the predictor
   std::uint64_t seed = 1;         ///< of the choice of rows
   unsigned threads = 2;
-  bool all_gpus = true;                   ///< fit on everything
-  bool leave_one_out = true;              ///< fit without each GPU in turn
-  std::string command;                    ///< for the origins of the constants
-  std::optional<std::string> checkpoint;  ///< file that keeps finished tasks
-  Progress progress;                      ///< may be empty
+  bool all_gpus = true;                        ///< fit on everything
+  bool leave_one_out = true;                   ///< fit without each GPU in turn
+  std::string command = {};                    ///< for the origins of the constants
+  std::optional<std::string> checkpoint = {};  ///< file that keeps finished tasks
+  Progress progress = {};                      ///< may be empty
 };
 
 struct Fits {

@@ -16,13 +16,8 @@ namespace {
 
 using namespace cost::learned;
 
-constexpr double kPriorStrength = 0.006;  // per square root of the number of rows
-
 cost::Job job_of(const FitData& data, const Sample& sample) {
   return *cost::bind(sample.work, data.dataset.machines[sample.gpu]);  // checked when read
-}
-Chip chip_for(const FitData& data, const Sample& sample) {
-  return chip_of(job_of(data, sample), data.dataset.machines[sample.gpu], data.weights);
 }
 
 /// A parameter of the GEMM form as the optimizer sees it.
@@ -91,11 +86,15 @@ Cuts cut_all(const FitData& data, const GemmPlan& plan) {
   return cuts;
 }
 
+}  // namespace
+
+Chip chip_for(const FitData& data, const Sample& sample) {
+  return chip_of(job_of(data, sample), data.dataset.machines[sample.gpu], data.weights);
+}
+
 double relative(double modelled, double measured) {
   return std::log(std::max(modelled, 1e-9)) - std::log(measured);
 }
-
-}  // namespace
 
 GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
   GemmPlan plan;
@@ -174,7 +173,8 @@ void apply_gemm(const std::vector<double>& x, const GemmPlan& plan, GemmModel& m
   model.parameters = parameters_at(x, free_fields(plan), plan.start.parameters);
 }
 
-ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan, const FitData& data) {
+cost::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
+                              const FitData& data) {
   const std::size_t shared = free_fields(plan).size();
   const Groups groups = group(data.samples);
   std::map<std::uint32_t, std::pair<double, double>> sums;
@@ -182,7 +182,7 @@ ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan, cons
     auto& [sum, count] = sums[groups.gpu_campaign[g].first];
     sum += x[shared + g], count += 1;
   }
-  ByName<double> result;
+  cost::ByName<double> result;
   for (const auto& [gpu, sum] : sums)
     result[data.dataset.machines[gpu].gpu.id] = std::exp(sum.first / sum.second);
   return result;
@@ -237,41 +237,6 @@ LeastSquaresResult fit_rows(const FitData& data, const RowModel& plan) {
     for (std::size_t i = 0; i < geometry.size(); ++i) {
       const double t = std::max(p.floor, p.host + row_time(geometry[i], p).time().base());
       r[i] = groups.weight[i] * relative(t, data.samples[i]->measured);
-    }
-  };
-  return minimize(problem);
-}
-
-AttentionModel apply_attention(const std::vector<double>& x) {
-  return {.compute = std::exp(x[0]), .memory = std::exp(x[1]), .host = std::exp(x[2])};
-}
-
-LeastSquaresResult fit_attention(const FitData& data) {
-  const Groups groups = group(data.samples);
-  struct Terms {
-    double compute, memory;
-  };
-  std::vector<Terms> terms;
-  for (const Sample* s : data.samples) {
-    const Chip chip = chip_for(data, *s);
-    terms.push_back({.compute = s->work.flops.base() / chip.peak,
-                     .memory = s->work.bytes().base() / (chip.bandwidth * chip.streaming)});
-  }
-  const AttentionModel start;
-  LeastSquares problem;
-  problem.scale = 0.1;
-  problem.shared = kAttentionSize;
-  problem.start = {std::log(start.compute), std::log(start.memory), std::log(start.host)};
-  problem.spread = {1, 1, 1};
-  problem.prior = kPriorStrength * std::sqrt(static_cast<double>(data.samples.size()));
-  problem.group = groups.of;
-  problem.residuals = [&](std::span<const double> x, std::span<double> r) {
-    const AttentionModel m = apply_attention({x.begin(), x.end()});
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const double t = std::pow(
-          std::pow(terms[i].compute * m.compute, 2.5) + std::pow(terms[i].memory * m.memory, 2.5),
-          0.4);
-      r[i] = groups.weight[i] * relative(t + m.host, data.samples[i]->measured);
     }
   };
   return minimize(problem);

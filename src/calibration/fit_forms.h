@@ -28,11 +28,17 @@ struct GemmPlan {
 /// `vendor` is "nvidia" or "amd", `name` a class.
 GemmPlan gemm_plan(std::string_view vendor, std::string_view name);
 
+inline constexpr double kPriorStrength = 0.006;  ///< per square root of the number of rows
+
 struct FitData {
   const Dataset& dataset;
   const cost::learned::Weights& weights;  ///< streaming, families
   Samples samples;                        ///< of the class, thinned
 };
+
+cost::learned::Chip chip_for(const FitData& data, const Sample& sample);
+/// log(modelled / measured).
+double relative(double modelled, double measured);
 
 /// Shared parameters, then the log plateau of every group of `data.samples`.
 std::size_t gemm_size(const GemmPlan& plan, const Samples& samples);
@@ -40,16 +46,12 @@ LeastSquaresResult fit_gemm(const FitData& data, const GemmPlan& plan);
 void apply_gemm(const std::vector<double>& x, const GemmPlan& plan,
                 cost::learned::GemmModel& model);
 /// Plateau of each GPU: geometric mean over its campaigns.
-cost::learned::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
-                                       const FitData& data);
+cost::ByName<double> plateaus(const std::vector<double>& x, const GemmPlan& plan,
+                              const FitData& data);
 
 cost::learned::RowModel row_plan(std::string_view vendor, std::string_view name);
 inline constexpr std::size_t kRowSize = 8;
 LeastSquaresResult fit_rows(const FitData& data, const cost::learned::RowModel& plan);
 void apply_rows(const std::vector<double>& x, cost::learned::RowModel& model);
-
-inline constexpr std::size_t kAttentionSize = 3;
-LeastSquaresResult fit_attention(const FitData& data);
-cost::learned::AttentionModel apply_attention(const std::vector<double>& x);
 
 }  // namespace rooftile::calibration

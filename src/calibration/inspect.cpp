@@ -11,6 +11,7 @@
 #include "calibration/plausible.h"
 #include "calibration/rules.h"
 #include "calibration/selection.h"
+#include "core/number_of.h"
 #include "cost/learned/classes.h"
 
 namespace rooftile::calibration {
@@ -47,8 +48,8 @@ class Inspector {
     }
     for (std::string& warning : warnings_of(dataset_)) result_.notes.push_back(std::move(warning));
     if (dataset_.skipped > 0)
-      result_.notes.push_back(
-          fmt::format("{} rows of dtypes that are not modelled were skipped", dataset_.skipped));
+      result_.notes.push_back(fmt::format("skipped, as their dtypes are not modelled: {}",
+                                          number_of(dataset_.skipped, "row")));
     return std::move(result_);
   }
 

@@ -29,7 +29,7 @@ struct Suspicious {
 
 struct Inspection {
   std::vector<GroupFacts> groups;
-  cost::learned::ByName<cost::learned::Range> ranges;
+  cost::ByName<cost::learned::Range> ranges;
   /// Campaigns that disagree, rows that were skipped, times and GPUs that are not plausible.
   std::vector<std::string> notes;
   std::vector<Suspicious> suspicious;  ///< the first few

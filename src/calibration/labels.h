@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Predicted steps against measured ones: the layout of NeuSight's label files (device, model_name,
-// mode, seqlen, batch, option, measured_ms, and columns of published predictions). Models are
+// Predicted steps against measured ones, as the reader table gives them (dataset.h). Models are
 // Hugging Face configs, <models folder>/<model_name>.json. Rows whose option is not modelled are
 // counted and named, never dropped in silence. What is wrong with a row is wrong with the file:
 // every such error is one of input and names its line.
@@ -15,9 +14,10 @@
 #include <vector>
 
 #include "core/catalog.h"
-#include "core/error_statistics.h"
 #include "core/result.h"
 #include "cost/predictor.h"
+#include "rooftile/evaluate.h"
+#include "rooftile/progress.h"
 #include "rooftile/report.h"
 #include "rooftile/request.h"
 
@@ -28,20 +28,11 @@ struct LabelCase {
   std::string name;    ///< "gpt2_large-train-1024-4", the option behind it
   std::string model, mode, option;
   double measured_ms = 0, predicted_ms = 0, low_ms = 0, high_ms = 0, bound_ms = 0;
-  std::optional<double> trivial_ms, neusight_ms;  ///< fitted baselines, beside ours
+  std::optional<double> trivial_ms, neusight_ms;  ///< fitted baselines, next to ours
   /// "neusight", "roofline", ... where the file has it
   std::map<std::string, double> published_ms;
 
   [[nodiscard]] double error() const { return predicted_ms / measured_ms - 1; }
-};
-
-/// One group of rows: all, a device, a model, a mode.
-struct LabelSummary : ErrorStatistics {
-  std::string group;
-  double baseline_error = 0;  ///< of the bound
-  std::optional<double> trivial_error, neusight_error;
-  std::map<std::string, double> published_error;  ///< on the rows of the group that have it
-  std::map<std::string, std::int64_t> published_cases;
 };
 
 /// What fusing vector operators gains: the plain step over the fused one of the same case.
@@ -54,7 +45,7 @@ struct LabelEvaluation {
   std::string predictor;
   bool left_out = false;  ///< each GPU by weights that have seen nothing measured on it
   std::vector<LabelCase> cases;
-  std::vector<LabelSummary> summary;
+  std::vector<ErrorSummary> summary;            ///< all, an option, a device, a model, a mode
   std::vector<FusionGain> fusion;               ///< where the file has both rows
   std::map<std::string, std::int64_t> skipped;  ///< option -> rows that are not modelled
   std::vector<std::string> unread_columns;      ///< of the file, with no known meaning
@@ -62,7 +53,7 @@ struct LabelEvaluation {
   ProvenanceReport provenance{};
 };
 
-/// The predictor that is evaluated and the fitted baselines beside it, which may be null.
+/// The predictor that is evaluated and the fitted baselines next to it, which may be null.
 struct LabelPredictors {
   const cost::Predictor* main = nullptr;
   const cost::Predictor* trivial = nullptr;
@@ -76,6 +67,6 @@ using PredictStep = std::function<Result<Report>(const Request&, const cost::Pre
 
 Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::string& models,
                                         const Catalog& catalog, const PredictorsOf& predictors_of,
-                                        const PredictStep& predict);
+                                        const PredictStep& predict, const Progress& progress);
 
 }  // namespace rooftile::calibration

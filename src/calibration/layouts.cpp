@@ -7,9 +7,8 @@
 #include <array>
 #include <limits>
 
+#include "calibration/other_rows.h"
 #include "core/text.h"
-#include "cost/predictor.h"
-#include "hardware/system.h"
 
 namespace rooftile::calibration {
 
@@ -136,14 +135,6 @@ Result<RowOps> deepbench_row(const Source& s) {
   return rows;
 }
 
-/// bfloat16, float16, fp8; nothing for formats whose kernels are not modelled (fp8_block, nvfp4).
-std::optional<DType> dtype_named(std::string_view text) {
-  if (text == "bfloat16") return DType::Bf16;
-  if (text == "float16") return DType::Fp16;
-  if (text == "fp8") return DType::Fp8E4m3;
-  return std::nullopt;
-}
-
 Result<RowOps> low_precision_row(const Source& s) {
   ROOFTILE_TRY(const auto name, s.text("gemm_dtype"));
   const auto dtype = dtype_named(name);
@@ -177,103 +168,6 @@ Result<RowOps> attention_row(const Source& s) {
   return one({.op = ops::FusedAttention{.shape = shape}, .dtype = *dtype}, s, "latency");
 }
 
-/// NCCL: messages in elements. Only all-reduces of 16-bit numbers are modelled: those of
-/// frameworks.
-Status collective_row(const Source& s, const Place& place, Dataset& dataset) {
-  ROOFTILE_TRY(const auto op, s.text("op_name"));
-  ROOFTILE_TRY(const auto dtype, s.text("nccl_dtype"));
-  if (op != "all_reduce" || dtype != "half") {
-    ++dataset.skipped;
-    return {};
-  }
-  constexpr std::int64_t kMostGpus = 1 << 16;
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
-  ROOFTILE_TRY(const auto gpus, s.size("num_gpus"));
-  ROOFTILE_TRY(const auto elements, s.size("message_size"));
-  if (gpus < 2 || gpus > kMostGpus)
-    return bad_input(s.where("num_gpus"), fmt::format("{} GPUs do not reduce", gpus));
-  if (elements > kMostElements)
-    return bad_input(s.where("message_size"), "the message is too long");
-  ROOFTILE_TRY(const double measured, s.time("latency"));
-  const hardware::GpuSpec& gpu = dataset.machines[place.gpu].gpu;
-  const auto system = hardware::system_of(place.catalog, gpu, gpus);
-  if (!system) return unsupported(s.where("num_gpus"), system.error().message, system.error().hint);
-  const auto link = hardware::link_of(*system, {.size = gpus, .stage = gpus, .total = gpus});
-  if (!link) return unsupported(s.where("num_gpus"), link.error().message, link.error().hint);
-  dataset.collectives.push_back({.op = std::string(op),
-                                 .gpus = gpus,
-                                 .bytes = Bytes::from_base(2.0 * static_cast<double>(elements)),
-                                 .link = *link,
-                                 .measured = measured,
-                                 .gpu = place.gpu,
-                                 .file = s.file,
-                                 .line = s.line()});
-  return {};
-}
-
-/// A traced node of a step: those without a tensor launch nothing, and show what the host takes.
-Status node_row(const Source& s, const Place& place, Dataset& dataset) {
-  ROOFTILE_TRY(const auto shape, s.text("output_shape"));
-  if (shape != "(1,)") return {};
-  HostCall call{.gpu = place.gpu, .file = s.file, .line = s.line()};
-  ROOFTILE_TRY(call.measured, s.time("fw_ms"));
-  dataset.host_calls.push_back(call);
-  return {};
-}
-
-/// A fused mixture of experts: both products of all experts, the activation between them, tokens
-/// to experts and back. Balanced routing is modelled; the experts of other GPUs are not ours.
-Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
-  ROOFTILE_TRY(const auto name, s.text("moe_dtype"));
-  ROOFTILE_TRY(const auto distribution, s.text("distribution"));
-  const auto dtype = dtype_named(name);
-  if (!dtype || distribution != "balanced") {
-    ++dataset.skipped;
-    return {};
-  }
-  ROOFTILE_TRY(const auto tokens, s.size("num_tokens"));
-  ROOFTILE_TRY(const auto hidden, s.size("hidden_size"));
-  ROOFTILE_TRY(const auto inner, s.size("inter_size"));
-  ROOFTILE_TRY(const auto top_k, s.size("topk"));
-  ROOFTILE_TRY(const auto experts, s.size("num_experts"));
-  ROOFTILE_TRY(const auto tensor, s.size("moe_tp_size"));
-  ROOFTILE_TRY(const auto expert, s.size("moe_ep_size"));
-  const std::int64_t own = experts / expert;
-  const std::int64_t width = inner / tensor;
-  std::int64_t slots = 0;
-  if (own < 1 || width < 1 || __builtin_mul_overflow(tokens, top_k, &slots))
-    return bad_input(s.csv.where(), "no expert, or none of its columns, is left for a GPU");
-  slots = std::max<std::int64_t>(1, slots / expert);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
-  if (width > most) return bad_input(s.where("inter_size"), "is too large");
-  FusedLayer layer{.name = "moe", .gpu = place.gpu, .file = s.file, .line = s.line()};
-  const ops::LowerContext context{.precision = ops::precision_of(*dtype)};
-  const std::array<ops::AnyOp, 4> parts{
-      ops::AnyOp(ops::ExpertLinear{.slots = slots, .experts = own, .in = hidden, .out = 2 * width}),
-      ops::AnyOp(ops::Elementwise{.function = ops::Function::Mul,
-                                  .operands = ops::Operands::Binary,
-                                  .shape = {slots, width}}),
-      ops::AnyOp(ops::ExpertLinear{.slots = slots, .experts = own, .in = width, .out = hidden}),
-      ops::AnyOp(ops::MoeRouting{.step = ops::RoutingStep::Combine,
-                                 .tokens = tokens,
-                                 .experts = experts,
-                                 .top_k = top_k,
-                                 .width = hidden})};
-  for (const ops::AnyOp& part : parts) {
-    if (auto status = ops::check(part); !status)
-      return bad_input(s.csv.where(), status.error().message, status.error().hint);
-    ops::forward(part, context, layer.kernels);
-  }
-  for (const ops::KernelWork& work : layer.kernels) {
-    if (cost::bind(work, dataset.machines[place.gpu])) continue;
-    ++dataset.skipped;
-    return {};
-  }
-  ROOFTILE_TRY(layer.measured, s.time("latency"));
-  dataset.layers.push_back(std::move(layer));
-  return {};
-}
-
 constexpr std::string_view kNeuSight = "MIT (NeuSight artefact)";
 constexpr std::string_view kAiConfigurator = "Apache-2.0 (AIConfigurator)";
 
@@ -293,6 +187,9 @@ constexpr std::array kLayouts{
     Layout{
         .marker = "nccl_dtype", .device = "", .other = collective_row, .licence = kAiConfigurator},
     Layout{.marker = "acc_ms", .device = "device", .other = node_row, .licence = kNeuSight},
+    Layout{.marker = "model_name", .device = "device", .other = step_row, .licence = kNeuSight},
+    Layout{.marker = "l2_bytes", .device = "gpu", .other = counter_row, .licence = ""},
+    Layout{.marker = "sim_L1_if_MB", .device = kNoDevice, .other = simulated_row, .licence = ""},
     Layout{.marker = "n", .device = "device", .calls = product_row, .licence = kNeuSight},
     Layout{.marker = "h", .device = "device", .calls = vector_row, .licence = kNeuSight},
 };

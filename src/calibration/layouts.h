@@ -2,7 +2,7 @@
 //
 // The reader table of measured rows: one entry per layout of a public campaign, told by a column
 // that no other has. A layout turns a line into calls of operators, or into what else was measured
-// (collectives, fused layers, calls that launch nothing).
+// (other_rows.h: collectives, fused layers, calls that launch nothing, steps, counted bytes).
 #pragma once
 
 #include <optional>
@@ -56,10 +56,13 @@ struct Place {
   const Catalog& catalog;
 };
 
+/// Layout::device of rows that state their own machine.
+inline constexpr std::string_view kNoDevice = "-";
+
 struct Layout {
-  std::string_view marker;                           ///< a column that only this layout has
-  std::string_view device;                           ///< column; empty: the file's name says it
-  Result<RowOps> (*calls)(const Source&) = nullptr;  ///< either this ...
+  std::string_view marker;  ///< a column that only this layout has
+  std::string_view device;  ///< column; empty: the file's name says it; kNoDevice
+  Result<RowOps> (*calls)(const Source&) = nullptr;                  ///< either this ...
   Status (*other)(const Source&, const Place&, Dataset&) = nullptr;  ///< ... or this
   std::string_view licence;
 };

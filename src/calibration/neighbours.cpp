@@ -41,8 +41,8 @@ struct Cell {
   double rows = 0;
 };
 
-ShapePoint cell_of(const Sample& s) {
-  ShapePoint at = shape_point(std::get<ops::GemmShape>(s.work.shape));
+ShapePoint cell_of(const Sample& s, const cost::NeighbourConstants& constants) {
+  ShapePoint at = shape_point(std::get<ops::GemmShape>(s.work.shape), constants);
   for (float& x : at) x = std::round(x * kCellsPerOctave) / kCellsPerOctave;
   return at;
 }
@@ -63,7 +63,8 @@ Neighbours measured_neighbours(const FitData& data, const GemmModel& model) {
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     if (!residuals[i]) continue;
     const Sample& s = *data.samples[i];
-    Cell& cell = cells[data.dataset.machines[s.gpu].gpu.isa][cell_of(s)];
+    Cell& cell =
+        cells[data.dataset.machines[s.gpu].gpu.isa][cell_of(s, data.weights.constants.neighbours)];
     cell.residual += *residuals[i] - medians.at({s.gpu, s.campaign});
     cell.rows += 1;
   }

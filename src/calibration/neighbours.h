@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of measured products beside a fitted form (cost/learned/neighbours.h): what the form
+// The table of measured products next to a fitted form (cost/learned/neighbours.h): what the form
 // misses on each shape, less the level of the campaign, rows of nearly the same shape merged.
 #pragma once
 

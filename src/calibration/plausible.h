@@ -25,7 +25,7 @@ struct TimedRow {
   std::uint32_t line = 0;
 };
 
-/// The rows of one file beside their bounds.
+/// The rows of one file next to their bounds.
 struct TimeCheck {
   std::string file;
   std::int64_t rows = 0;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "cost/attained.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/learned.h"
 #include "cost/learned/row_form.h"
@@ -17,10 +18,10 @@ namespace {
 
 using namespace cost::learned;
 
-// A board is power-limited in dense FP32 products when tau exceeds this with the usual energy.
+// A board is power-limited in dense FP32 products when they demand this much of its power with the
+// usual load, which also serves where no limited board is seen.
 constexpr double kLimited = 1.15;
-// pJ per FLOP of a 16 nm board; decides who is limited, and serves where no limited board is seen.
-constexpr double kUsualEnergy = 18.8;
+constexpr double kUsualLoad = 1.25;
 constexpr double kUsualStreaming = 0.85;
 
 double mean(const std::vector<double>& values) {
@@ -42,7 +43,7 @@ bool is_power(const Sample& s) {
 }
 
 /// Median of streaming time over time of the largest element-wise rows, their overhead removed.
-void measure_streaming(const Dataset& dataset, const Samples& samples, Streaming& streaming) {
+void measure_streaming(const Dataset& dataset, const Samples& samples, cost::Streaming& streaming) {
   constexpr double kOverhead = 0.012e-3;
   constexpr double kLarge = 4e8;     // bytes
   constexpr double kLargeAmd = 1e8;  // its campaign has fewer large rows
@@ -61,11 +62,15 @@ void measure_streaming(const Dataset& dataset, const Samples& samples, Streaming
     const hardware::GpuSpec& spec = dataset.machines[gpu].gpu;
     const double fraction = std::clamp(median(values), 0.1, 1.0);
     streaming.measured[spec.id] = fraction;
-    siblings[sibling_key(spec)].push_back(fraction);
+    siblings[cost::sibling_key(spec)].push_back(fraction);
     if (spec.dram.known) kinds[spec.dram.known->kind].push_back(fraction);
   }
   for (const auto& [key, values] : siblings) streaming.sibling[key] = mean(values);
   for (const auto& [key, values] : kinds) streaming.memory[key] = mean(values);
+  streaming.usual = kUsualStreaming;
+  // One for all GPUs: what is known of single GPUs predicts left-out ones worse.
+  streaming.products = 0.86;
+  streaming.convolutions = 0.82;
 }
 
 double log_mean(const std::vector<double>& values, double prior, double weight) {
@@ -89,14 +94,12 @@ void set_tables(const std::vector<hardware::GpuSpec>& catalogue, Weights& weight
     const std::string& family = gpu.arch.library.kernel_family;
     if (family != gpu.isa) weights.families[gpu.isa] = family;
   }
-  // From the foundries' statements about power at equal speed, one step after the other.
-  weights.node_energy = {{"28", 1.9}, {"16", 1.0}, {"12", 0.90}, {"8", 0.65},
-                         {"7", 0.50}, {"6", 0.45}, {"5", 0.34},  {"4", 0.30}};
 }
 
 void set_streaming(const Dataset& dataset, const Samples& samples,
                    const std::vector<hardware::GpuSpec>& catalogue, Weights& weights) {
-  Streaming& streaming = weights.streaming;
+  cost::Streaming& streaming = weights.constants.streaming;
+  streaming = {};
   measure_streaming(dataset, samples, streaming);
   // The same memory system on two boards (PCIe and SXM) counts as one: the mean of what was
   // measured, for both.
@@ -108,12 +111,13 @@ void set_streaming(const Dataset& dataset, const Samples& samples,
   for (const hardware::GpuSpec& gpu : catalogue) {
     std::vector<double> figures;
     for (const hardware::GpuSpec& other : catalogue) {
-      if (same_memory(gpu, other) && published_fraction(other))
-        figures.push_back(*published_fraction(other));
+      if (same_memory(gpu, other) && cost::published_fraction(other))
+        figures.push_back(*cost::published_fraction(other));
     }
     if (figures.empty()) continue;
     streaming.published[gpu.id] = log_mean(figures, 1.0, 0.0);
-    if (published_fraction(gpu)) siblings[sibling_key(gpu)].push_back(streaming.published[gpu.id]);
+    if (cost::published_fraction(gpu))
+      siblings[cost::sibling_key(gpu)].push_back(streaming.published[gpu.id]);
   }
   for (const auto& [key, values] : siblings) streaming.sibling.try_emplace(key, mean(values));
 }
@@ -134,7 +138,7 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
       units == Units::Tensor8 ? DType::Fp8E4m3 : (tensor ? DType::Bf16 : DType::Fp32);
   std::map<std::string, std::vector<double>> families;
   std::vector<double> steady;
-  std::vector<double> energies;
+  std::vector<double> loads;
   bool power_rule = false;
   for (const auto& [id, level] : rule.measured) {
     const hardware::Machine& machine = *machine_by_id(dataset, id);
@@ -144,11 +148,12 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
     const auto peak = gpu.peak.find(key);
     const bool modelled = !tensor && gpu.vendor == hardware::Vendor::Nvidia;
     power_rule = power_rule || modelled;
-    const auto tau = modelled && peak != gpu.peak.end()
-                         ? power_factor(gpu, peak->second.base(), kUsualEnergy, weights)
-                         : std::nullopt;
+    const auto tau =
+        modelled && peak != gpu.peak.end()
+            ? cost::power_demand(gpu, peak->second.base(), kUsualLoad, weights.constants.clock)
+            : std::nullopt;
     if (tau && *tau > kLimited) {
-      energies.push_back(kUsualEnergy * level / *tau);
+      loads.push_back(kUsualLoad * level / *tau);
       continue;
     }
     // AMD's products stay so far below the published ceilings that those do not limit them.
@@ -159,11 +164,9 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
   for (const auto& [family, values] : families) rule.kappa[family] = log_mean(values, 1.0, 0.0);
   rule.generic = log_mean(steady, plan.kappa_prior, steady.empty() ? 1.0 : plan.prior_weight);
   if (!power_rule) return;
-  rule.energy = energies.empty() ? kUsualEnergy : mean(energies);
-  if (units == Units::BatchedFp32 && dense != nullptr) {
-    rule.energy = dense->energy;
-    rule.power_share = rule.generic / dense->generic;
-  }
+  rule.load = loads.empty() ? kUsualLoad : mean(loads);
+  if (units == Units::BatchedFp32 && dense != nullptr)
+    rule.load = dense->load * rule.generic / dense->generic;
 }
 
 void set_named_tiles(const Dataset& dataset, const Samples& samples, GemmModel& model) {
@@ -205,8 +208,9 @@ PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor) {
     by_op[s->work.op].push_back(s);
     if (bytes > 2e7 && bytes < 2e8 && !is_power(*s)) {
       const hardware::GpuSpec& gpu = data.dataset.machines[s->gpu].gpu;
-      overheads.push_back(s->measured - stream_seconds(data.dataset, *s) /
-                                            streaming_fraction(gpu, data.weights.streaming));
+      overheads.push_back(s->measured -
+                          stream_seconds(data.dataset, *s) /
+                              cost::streaming_fraction(gpu, data.weights.constants.streaming));
     }
   }
   for (const auto& [op, samples] : by_op) {
@@ -227,8 +231,7 @@ ConvModel fit_conv(const FitData& data) {
     if (s->host) continue;
     const hardware::Machine& machine = data.dataset.machines[s->gpu];
     const auto job = *cost::bind(s->work, machine);  // checked when read
-    overheads[s->gpu].push_back(s->measured -
-                                conv_seconds(job, machine, data.weights.constants.convolution));
+    overheads[s->gpu].push_back(s->measured - conv_seconds(job, machine, data.weights.constants));
   }
   // The overhead of the campaign grows with the row number, at a pace that differs from host to
   // host: the lower quartile is nearer to a fresh one than the median.

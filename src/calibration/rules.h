@@ -12,7 +12,7 @@
 
 namespace rooftile::calibration {
 
-/// Instruction set -> family of library kernels; energy per FLOP by process, relative to 16 nm.
+/// Instruction set -> family of library kernels.
 void set_tables(const std::vector<hardware::GpuSpec>& catalogue, cost::learned::Weights& weights);
 
 /// Attained fractions: measured from element-wise rows, published from the catalogue's GPUs.
@@ -24,8 +24,8 @@ void set_streaming(const Dataset& dataset, const Samples& samples,
 void set_ceilings(const std::vector<hardware::GpuSpec>& catalogue, cost::learned::Weights& weights);
 
 /// kappa by family and for unknown families, from the measured GPUs that hold their clock.
-/// `dense` is the rule of dense FP32 products, which sets the energy per FLOP from the GPUs that do
-/// not; batched ones take it over, scaled. Products on tensor units have no power rule.
+/// `dense` is the rule of dense FP32 products, which sets the load from the GPUs that do not;
+/// batched ones take it over, scaled. Products on tensor units have no power rule.
 enum class Units : std::uint8_t { DenseFp32, BatchedFp32, Tensor16, Tensor8 };
 void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
                       const cost::learned::Plateau* dense, const cost::learned::Weights& weights,

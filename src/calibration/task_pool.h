@@ -15,8 +15,8 @@
 
 #include "calibration/checkpoint.h"
 #include "calibration/dataset.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::calibration {
 

@@ -4,7 +4,7 @@
 // is the tile in the launched kernel's name. Ours is the fastest cut of the fitted form; the rival
 // is NeuSight's: the tile of the nearest measured shape on the other GPUs of the vendor, in raw
 // units. A tile is the same in either orientation only if both sides agree; kernels of one area are
-// nearly equally fast, so the latency that a wrong tile costs is reported beside the hit rate: the
+// nearly equally fast, so the latency that a wrong tile costs is reported next to the hit rate: the
 // fitted form's time with the chosen tile against its time with the launched one.
 #pragma once
 

@@ -16,9 +16,8 @@ namespace rooftile::calibration {
 namespace {
 
 Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
-                                     const TimesRequest& request,
-                                     const cost::TimeConstants& shipped, const std::string& file,
-                                     const Progress& progress) {
+                                     const TimesRequest& request, const cost::Constants& shipped,
+                                     const std::string& file, const Progress& progress) {
   ConvConstants constants(gpus.size(), shipped);
   if (!request.leave_one_gpu_out) return constants;
   if (data.gpus() < 2) {
@@ -30,7 +29,9 @@ Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<Ca
     if (progress && !progress({.fraction = done, .note = "without " + gpus[i].name})) {
       return bad_input({}, "the validation was stopped", {});
     }
-    constants[i] = fit_convolutions(data, gpus[i].machine.gpu.id);
+    const std::string& id = gpus[i].machine.gpu.id;
+    constants[i].streaming.measured.erase(id);
+    constants[i] = with_form(constants[i], fit_convolutions(data, constants[i], id));
   }
   return constants;
 }
@@ -71,15 +72,22 @@ ValidationTable deepbench_table(const DeepBench& data, const ConvConstants& cons
                    "backward filter"};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const DeepBenchErrors& e = errors[i];
-    table.rows.push_back({data.gpus[i].name, e.implicit.text(), std::to_string(e.implicit.count),
-                          std::to_string(e.dropped), e.implicit.inside_text(), e.forward.text(),
-                          e.data.text(), e.filter.text()});
+    table.rows.push_back({data.gpus[i].name, e.implicit.cell(),
+                          ValidationCell::count(e.implicit.count), ValidationCell::count(e.dropped),
+                          e.implicit.inside_cell(), e.forward.cell(), e.data.cell(),
+                          e.filter.cell()});
   }
   table.notes = {
       "Left out: rows labelled implicit GEMM above 0.97 of the FP32 peak at boost clock.",
       "\"Choice\", backward data and backward filter take the model's fastest algorithm. 15 us per",
       "call are added for the host."};
   return table;
+}
+
+/// How often the right algorithm was chosen.
+ValidationCell right_cell(const NeuSightErrors& e) {
+  const double percent = 100.0 * static_cast<double>(e.right) / static_cast<double>(e.all.count);
+  return {fmt::format("{:.0f} %", percent), {percent}};
 }
 
 ValidationTable neusight_table(const NeuSight& data, const ConvConstants& constants) {
@@ -99,13 +107,10 @@ ValidationTable neusight_table(const NeuSight& data, const ConvConstants& consta
                    "drift first/last us"};
   for (std::size_t i = 0; i < data.gpus.size(); ++i) {
     const NeuSightErrors& e = result.errors[i];
-    table.rows.push_back({data.gpus[i].name, std::to_string(e.implicit.count), e.implicit.text(),
-                          e.implicit_flat.text(), e.implicit_elsewhere.text(),
-                          std::to_string(e.all.count), e.all.text(), e.all_flat.text(),
-                          e.all_elsewhere.text(),
-                          fmt::format("{:.0f} %", 100.0 * static_cast<double>(e.right) /
-                                                      static_cast<double>(e.all.count)),
-                          result.drift.first_and_last(i)});
+    table.rows.push_back({data.gpus[i].name, ValidationCell::count(e.implicit.count),
+                          e.implicit.cell(), e.implicit_flat.cell(), e.implicit_elsewhere.cell(),
+                          ValidationCell::count(e.all.count), e.all.cell(), e.all_flat.cell(),
+                          e.all_elsewhere.cell(), right_cell(e), result.drift.first_and_last(i)});
   }
   table.notes = {
       "Every row of this campaign carries host time that grows with the row number. \"Drift",
@@ -121,27 +126,25 @@ ValidationTable neusight_table(const NeuSight& data, const ConvConstants& consta
 
 }  // namespace
 
-Result<ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
-                                       const TimesRequest& request, const Catalog& catalog,
-                                       const Progress& progress) {
-  Dataset dataset;
-  ROOFTILE_CHECK(read_dataset(csv, header, catalog, dataset));
+Result<ValidationTable> validate_times(Dataset dataset, const TimesRequest& request,
+                                       const Catalog& catalog, const Progress& progress) {
+  const std::string file = dataset.files.front();
   const Campaigns scored = campaigns_of(dataset);
   const bool deepbench = !scored.deepbench.rows.empty();
   if (!deepbench && scored.neusight.rows.empty()) {
-    return bad_input(csv.name(), "has no row that can be scored", "of DeepBench, FP32 rows are");
+    return bad_input(file, "has no bytes and no convolutions that can be scored",
+                     "of DeepBench, FP32 rows are; rooftile evaluate kernels reads other kernels");
   }
   std::vector<std::string> warnings = warnings_of(dataset);
-  for (const std::string& file : request.fit_with) {
-    ROOFTILE_CHECK(read_dataset(file, catalog, dataset));
+  for (const std::string& more : request.fit_with) {
+    ROOFTILE_CHECK(read_dataset(more, catalog, dataset));
   }
   const Campaigns data = campaigns_of(dataset);
   const std::vector<CampaignGpu>& gpus = deepbench ? scored.deepbench.gpus : scored.neusight.gpus;
   ROOFTILE_TRY(const auto weights, cost::learned::read_weights_file(catalog, "default"));
   ROOFTILE_TRY(const auto shipped, cost::learned::parse_weights(weights.content, weights.name));
   ROOFTILE_TRY(const ConvConstants constants,
-               make_constants(data, gpus, request, shipped.constants.convolution.constants,
-                              csv.name(), progress));
+               make_constants(data, gpus, request, shipped.constants, file, progress));
   ValidationTable table = deepbench ? deepbench_table(scored.deepbench, constants)
                                     : neusight_table(scored.neusight, constants);
   table.notes.push_back(
@@ -150,6 +153,8 @@ Result<ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
   std::vector<Input> inputs{make_input("predictor", shipped.name, weights)};
   add_inputs(inputs_of(dataset), inputs);
   table.provenance = make_provenance(inputs);
+  table.predictor = "rooftile";
+  table.left_out = request.leave_one_gpu_out;
   return table;
 }
 

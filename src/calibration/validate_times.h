@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "calibration/dataset.h"
 #include "calibration/validation.h"
 #include "core/catalog.h"
-#include "core/csv.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::calibration {
 
@@ -21,9 +21,8 @@ struct TimesRequest {
   std::vector<std::string> fit_with = {};  ///< more files to fit on, the GPU left out of them too
 };
 
-/// `csv` is the file that is scored, DeepBench's or NeuSight's conv.csv, behind its header.
-Result<ValidationTable> validate_times(CsvReader& csv, const CsvHeader& header,
-                                       const TimesRequest& request, const Catalog& catalog,
-                                       const Progress& progress);
+/// `scored` holds the file that is scored, DeepBench's or NeuSight's conv.csv.
+Result<ValidationTable> validate_times(Dataset scored, const TimesRequest& request,
+                                       const Catalog& catalog, const Progress& progress);
 
 }  // namespace rooftile::calibration

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/dataset.h"
 #include "calibration/validate_counters.h"
 #include "calibration/validate_times.h"
-#include "core/csv.h"
 #include "core/provenance.h"
 #include "ops/any_op.h"
 #include "traffic/closed.h"
@@ -31,8 +31,9 @@ struct TrafficError {
     ++count;
     return error;
   }
-  [[nodiscard]] std::string text() const {
-    return fmt::format("{:.2f} / {:.1f}", 100 * sum / static_cast<double>(count), 100 * worst);
+  [[nodiscard]] ValidationCell cell() const {
+    const double mean = 100 * sum / static_cast<double>(count);
+    return {fmt::format("{:.2f} / {:.1f}", mean, 100 * worst), {mean, 100 * worst}};
   }
 };
 
@@ -47,13 +48,13 @@ struct Errors {
     beyond_30 += worst > 0.30 ? 1 : 0;
     return worst > 0.30;
   }
-  [[nodiscard]] std::vector<std::string> row(const std::string& name) const {
+  [[nodiscard]] std::vector<ValidationCell> row(const std::string& name) const {
     return {name,
-            std::to_string(level[0].count),
-            level[0].text(),
-            level[1].text(),
-            level[2].text(),
-            std::to_string(beyond_30)};
+            ValidationCell::count(level[0].count),
+            level[0].cell(),
+            level[1].cell(),
+            level[2].cell(),
+            ValidationCell::count(beyond_30)};
   }
 };
 
@@ -68,6 +69,24 @@ traffic::ClosedMachine closed_machine(const traffic::CacheMachine& machine) {
 
 std::array<double, 3> levels(const traffic::OperandTraffic& a, const traffic::OperandTraffic& b) {
   return {a.l1 + b.l1, a.l2 + b.l2, a.dram + b.dram};
+}
+
+/// One layer's bytes at all levels; `layer` says which one, and whose bytes they are.
+void keep(const EvaluatedBytes& layer, const std::array<double, 3>& model,
+          const std::array<double, 3>& truth, ComparedBytes& bytes) {
+  constexpr std::array<const char*, 3> kLevels{"l1", "l2", "dram"};
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    EvaluatedBytes row = layer;
+    row.level = kLevels[i];
+    row.measured_bytes = truth[i];
+    row.predicted_bytes = model[i];
+    bytes.add(std::move(row), 0);
+  }
+}
+
+EvaluatedBytes of_model(EvaluatedBytes facts, const char* model) {
+  facts.model = model;
+  return facts;
 }
 
 /// A layer that can be looked at again: `rooftile traffic conv` has no machine of two SMs.
@@ -96,6 +115,7 @@ Result<ValidationTable> validate_random(const ValidateRequest& request, const Pr
   std::array<Errors, 3> closed;
   std::int64_t whole = 0;
   std::vector<std::string> notes;
+  ComparedBytes bytes;
   for (std::int64_t i = 0; i < request.count; ++i) {
     const traffic::RandomLayer layer = layers.next();
     const traffic::ImplicitGemm problem = layer.problem();
@@ -111,6 +131,13 @@ Result<ValidationTable> validate_random(const ValidateRequest& request, const Pr
         layer.conv, layer.dtype, {.tile = layer.cut.tile, .split_k = layer.cut.split_k},
         closed_machine(layer.machine));
     closed[pass].add({c.l1, c.l2, c.dram}, counted);
+    const EvaluatedBytes facts{.device = "simulated",
+                               .name = fmt::format("#{} {}", i, ops::shape_text(layer.conv)),
+                               .model = {},
+                               .group = kPasses[pass],
+                               .level = {}};
+    keep(of_model(facts, "exact"), levels(t.a, t.b), counted, bytes);
+    keep(of_model(facts, "closed"), {c.l1, c.l2, c.dram}, counted, bytes);
     const double done = static_cast<double>(i + 1) / static_cast<double>(request.count);
     if (progress && !progress({.fraction = done, .note = kPasses[pass]})) {
       return bad_input({}, "the validation was stopped", {});
@@ -129,96 +156,32 @@ Result<ValidationTable> validate_random(const ValidateRequest& request, const Pr
     table.rows.push_back(exact[i].row(fmt::format("exact, {}", kPasses[i])));
     table.rows.push_back(closed[i].row(fmt::format("closed, {}", kPasses[i])));
   }
+  table.predictor = "exact and closed";
+  std::move(bytes).finish(table);
   return table;
 }
 
-/// One row of lru_reference.csv.
-struct ReferenceRow {
-  std::string gpu;
-  ops::ConvShape conv;
-  traffic::CtaTile tile;
-  traffic::CacheMachine machine;
-  std::array<double, 3> truth{};
-};
-
-Result<ReferenceRow> read_reference(const CsvReader& csv, const CsvHeader& header) {
-  const auto number = [&](const char* name) -> Result<double> {
-    ROOFTILE_TRY(const std::size_t column, header.column(name));
-    return csv.number(column);
-  };
-  std::map<std::string, double> v;
-  for (const char* name : {"B",
-                           "C",
-                           "H",
-                           "W",
-                           "K",
-                           "R",
-                           "S",
-                           "stride",
-                           "pad",
-                           "blkM",
-                           "blkN",
-                           "blkK",
-                           "nSM",
-                           "actCTA",
-                           "L1KB",
-                           "L2KB",
-                           "sim_L1_if_MB",
-                           "sim_L1_f_MB",
-                           "sim_L2_if_MB",
-                           "sim_L2_f_MB",
-                           "sim_DRAM_if_passes_colwise",
-                           "sim_DRAM_f_passes_colwise"}) {
-    ROOFTILE_TRY(v[name], number(name));
-    if (!(v[name] >= 0 && v[name] < 1e6)) return bad_input(csv.where(), "a value is out of range");
-  }
-  const auto whole = [&v](const char* name) { return static_cast<std::int64_t>(v.at(name)); };
-  ReferenceRow row;
-  ROOFTILE_TRY(const std::size_t gpu, header.column("gpu"));
-  row.gpu = csv[gpu];
-  row.conv = {.n = whole("B"),
-              .c = whole("C"),
-              .h = whole("H"),
-              .w = whole("W"),
-              .k = whole("K"),
-              .r = whole("R"),
-              .s = whole("S")};
-  row.conv.stride_h = row.conv.stride_w = whole("stride");
-  row.conv.pad_h = row.conv.pad_w = whole("pad");
-  ROOFTILE_CHECK(ops::Conv2d{.conv = row.conv}.check());
-  row.tile = {.m = whole("blkM"), .n = whole("blkN"), .k = whole("blkK")};
-  row.machine.sm_count = whole("nSM");
-  row.machine.active_ctas = whole("actCTA");
-  row.machine.l1_bytes = whole("L1KB") * 1024;
-  row.machine.l2_bytes = whole("L2KB") * 1024;
-  if (row.tile.m < 1 || row.tile.n < 1 || row.tile.k < 1 || row.machine.wave() < 1) {
-    return bad_input(csv.where(), "tile and machine sizes must be positive");
-  }
-  const traffic::ImplicitGemm g =
-      traffic::make_conv_problem(row.conv, DType::Fp32, {.tile = row.tile});
-  row.truth = {1e6 * (v["sim_L1_if_MB"] + v["sim_L1_f_MB"]),
-               1e6 * (v["sim_L2_if_MB"] + v["sim_L2_f_MB"]),
-               4.0 * (static_cast<double>(g.a.elements) * v["sim_DRAM_if_passes_colwise"] +
-                      static_cast<double>(g.b.elements) * v["sim_DRAM_f_passes_colwise"])};
-  return row;
-}
-
-Result<ValidationTable> validate_reference(CsvReader& csv, const CsvHeader& header) {
+ValidationTable validate_reference(const Dataset& dataset) {
   std::map<std::string, std::array<Errors, 3>> per_gpu;
-  while (true) {
-    ROOFTILE_TRY(const bool more, csv.next());
-    if (!more) break;
-    ROOFTILE_CHECK(header.check_width(csv));
-    ROOFTILE_TRY(const ReferenceRow row, read_reference(csv, header));
-    std::array<Errors, 3>& errors = per_gpu[row.gpu];
+  ComparedBytes bytes;
+  for (const SimulatedLayer& row : dataset.simulated) {
+    std::array<Errors, 3>& errors = per_gpu[row.machine];
     const traffic::ReadTraffic t = traffic::sampled_traffic(
-        traffic::make_conv_problem(row.conv, DType::Fp32, {.tile = row.tile}), row.machine);
-    errors[0].add(levels(t.a, t.b), row.truth);
-    const traffic::ReadBytes c = traffic::closed_conv(row.conv, DType::Fp32, {.tile = row.tile},
-                                                      closed_machine(row.machine));
-    errors[1].add({c.l1, c.l2, c.dram}, row.truth);
+        traffic::make_conv_problem(row.conv, DType::Fp32, {.tile = row.tile}), row.caches);
+    errors[0].add(levels(t.a, t.b), row.bytes);
+    const traffic::ReadBytes c =
+        traffic::closed_conv(row.conv, DType::Fp32, {.tile = row.tile}, closed_machine(row.caches));
+    errors[1].add({c.l1, c.l2, c.dram}, row.bytes);
     const traffic::PaperTraffic p = traffic::paper_traffic(row.conv, row.tile);
-    errors[2].add({p.l1, p.l2, p.dram_read}, row.truth);
+    errors[2].add({p.l1, p.l2, p.dram_read}, row.bytes);
+    const EvaluatedBytes facts{.device = row.machine,
+                               .name = ops::shape_text(row.conv),
+                               .model = {},
+                               .group = row.machine,
+                               .level = {}};
+    keep(of_model(facts, "exact"), levels(t.a, t.b), row.bytes, bytes);
+    keep(of_model(facts, "closed"), {c.l1, c.l2, c.dram}, row.bytes, bytes);
+    keep(of_model(facts, "paper"), {p.l1, p.l2, p.dram_read}, row.bytes, bytes);
   }
   ValidationTable table;
   table.provenance = make_provenance({});
@@ -230,6 +193,8 @@ Result<ValidationTable> validate_reference(CsvReader& csv, const CsvHeader& head
       table.rows.push_back(errors[i].row(fmt::format("{}, {}", gpu, kModels[i])));
     }
   }
+  table.predictor = "exact, closed and paper";
+  std::move(bytes).finish(table);
   return table;
 }
 
@@ -238,19 +203,17 @@ Result<ValidationTable> validate_reference(CsvReader& csv, const CsvHeader& head
 Result<ValidationTable> validate_traffic(const ValidateRequest& request, const Catalog& catalog,
                                          const Progress& progress) {
   if (request.file == "random") return validate_random(request, progress);
-  ROOFTILE_TRY(CsvReader csv, CsvReader::open(request.file, {}));
-  ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));
-  if (header.find("sim_L1_if_MB")) return validate_reference(csv, header);
-  if (header.find("l2_bytes") && header.find("dram_bytes"))
-    return validate_counters(csv, header, catalog);
-  if (header.find("fwd_ms") || header.find("c_in")) {
-    return validate_times(
-        csv, header, {.leave_one_gpu_out = request.leave_one_gpu_out, .fit_with = request.fit_with},
-        catalog, progress);
-  }
-  return bad_input(request.file, "is none of the known layouts",
-                   "columns sim_L1_if_MB (reference), l2_bytes (counters), fwd_ms (DeepBench) or "
-                   "c_in (NeuSight) tell them apart");
+  Dataset dataset;
+  ROOFTILE_CHECK(read_dataset(request.file, catalog, dataset));
+  if (!dataset.simulated.empty()) return validate_reference(dataset);
+  if (!dataset.counted.empty()) return validate_counters(dataset, catalog);
+  if (!dataset.steps.empty())
+    return bad_input(request.file, "holds whole steps, not bytes",
+                     "rooftile evaluate labels FILE --models DIR reads it");
+  return validate_times(
+      std::move(dataset),
+      {.leave_one_gpu_out = request.leave_one_gpu_out, .fit_with = request.fit_with}, catalog,
+      progress);
 }
 
 }  // namespace rooftile::calibration

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The traffic and time models against what is known: layouts are told apart by their columns.
+// The traffic and time models against what is known: what a file is, the reader
+// table says (layouts.h).
 //
 //   random                       random layers, models against the cache simulator
 //   lru_reference.csv            17 layers x 3 caches, models against that table's simulation
@@ -14,8 +15,8 @@
 
 #include "calibration/validation.h"
 #include "core/catalog.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::calibration {
 

@@ -65,18 +65,97 @@ void reduce_by_ert(const hardware::ErtRule& rule, Characterization& out) {
   }
 }
 
-void reduce_by_topology(std::span<const LevelWindow> windows, Characterization& out) {
+void reduce_by_topology(Characterization& out) {
   std::vector<LevelBandwidth> found;
   for (const Pattern pattern : kAllPatterns) {
     if (!is_streaming(pattern)) continue;
     const std::vector<CurvePoint> curve = curve_of(out.samples, pattern);
+    const auto windows = level_windows(out.device.caches, pattern);
     for (Plateau& p : find_plateaus(curve, windows, Better::Larger)) {
       found.push_back({.pattern = pattern, .plateau = std::move(p)});
     }
   }
-  for (const LevelWindow& window : windows) {
-    for (LevelBandwidth& b : found) {
-      if (b.plateau.level == window.name) out.bandwidths.push_back(b);
+  std::vector<std::string> levels;
+  for (const CacheLevel& cache : out.device.caches) levels.push_back(cache.name);
+  levels.emplace_back(kMemoryName);
+  for (const std::string& level : levels) {
+    for (const LevelBandwidth& b : found) {
+      if (b.plateau.level == level) out.bandwidths.push_back(b);
+    }
+  }
+}
+
+/// Chains in a cache that others did not disturb: half of the runs took little more than the fast
+/// ones. Memory is disturbed by nothing that would make it another level.
+std::vector<Sample> calm_chains(const Characterization& result) {
+  constexpr double kCalm = 1.3;
+  const Bytes memory = smallest_memory_set(result.device.caches) * 0.9;
+  std::vector<Sample> out;
+  for (const Sample& s : result.samples) {
+    const bool is_calm = s.time.median <= s.time.fast * kCalm || s.what.working_set >= memory;
+    if (s.what.pattern == Pattern::Chase && is_calm) out.push_back(s);
+  }
+  return out;
+}
+
+/// Why another run would give another latency of a cache; nothing when it would not.
+std::optional<std::string> unrepeatable(const Plateau* plateau, const Plateau* memory) {
+  constexpr double kNearlyMemory = 0.5;
+  if (plateau == nullptr) return "every chain that fits into it was disturbed";
+  if ((plateau->points < 2 && plateau->in_window > 1) ||
+      plateau->value > plateau->best * kContradiction) {
+    return fmt::format("chains that fit into it took {:.3g} ns at best but did not agree",
+                       plateau->best * 1e9);
+  }
+  if (memory != nullptr && plateau->value > memory->value * kNearlyMemory) {
+    return fmt::format("{:.3g} ns are nearly those of memory", plateau->value * 1e9);
+  }
+  return std::nullopt;
+}
+
+/// A latency is given where the chains inside of a level agree. Where something else used the cache
+/// meanwhile, another run would give another value: none is given.
+void reduce_latencies(Characterization& out) {
+  const auto windows = level_windows(out.device.caches, Pattern::Chase);
+  const auto all = find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller);
+  const auto calm =
+      find_plateaus(curve_of(calm_chains(out), Pattern::Chase), windows, Better::Smaller);
+  const auto named = [&calm](const std::string& level) {
+    const auto found = std::find_if(calm.begin(), calm.end(),
+                                    [&level](const Plateau& p) { return p.level == level; });
+    return found == calm.end() ? nullptr : &*found;
+  };
+  for (const Plateau& level : all) {
+    const Plateau* plateau = named(level.level);
+    const auto reason =
+        level.level == kMemoryName ? std::nullopt : unrepeatable(plateau, named(kMemoryName));
+    if (!reason) {
+      out.latencies.push_back(*plateau);
+      continue;
+    }
+    out.warnings.push_back(fmt::format(
+        "the latency of {} is left out: {}; others use the cache too", level.level, *reason));
+  }
+}
+
+/// The best of every other form of products, of the links, and of waiting.
+void reduce_asides(Characterization& out) {
+  for (const Sample& s : out.samples) {
+    const Pattern pattern = s.what.pattern;
+    const bool is_rate = pattern == Pattern::MmaSync || pattern == Pattern::MmaSparse;
+    const bool is_time = pattern == Pattern::ChaseHost || pattern == Pattern::ChasePeer ||
+                         pattern == Pattern::LaunchWait;
+    if (!is_rate && !is_time && !is_link_copy(pattern)) continue;
+    const double value = is_rate   ? flop_rate(s).base()
+                         : is_time ? step_time(s).base()
+                                   : bandwidth(s).base();
+    const auto same = std::find_if(out.asides.begin(), out.asides.end(), [&](const auto& aside) {
+      return aside.what.pattern == pattern && aside.what.dtype == s.what.dtype;
+    });
+    if (same == out.asides.end()) {
+      out.asides.push_back({.what = s.what, .value = value});
+    } else if (value > same->value) {  // of times there is one case each
+      *same = {.what = s.what, .value = value};
     }
   }
 }
@@ -126,13 +205,13 @@ void warn_about_levels(Characterization& out) {
         fmt::format("memory was not measured: no working set is {:.0f} times the last cache",
                     kMemoryOverLastCache));
   }
-  // Memory close to the cache before it: the sets may fit into one that the system does not tell.
+  // Memory close to the cache before it: the sets may fit into one that the system hides.
   constexpr double kSuspicious = 0.8;
   if (best.size() >= 2 && best.back().plateau.level == kMemoryName &&
       best.back().plateau.value > best[best.size() - 2].plateau.value * kSuspicious) {
     out.warnings.push_back(
         fmt::format("{} is nearly as fast as {}: its working sets may fit into a cache that the "
-                    "system does not tell; repeat with a larger --max-working-set",
+                    "system does not report; repeat with a larger --max-working-set",
                     kMemoryName, best[best.size() - 2].plateau.level));
   }
   for (const CacheLevel& cache : out.device.caches) {
@@ -188,11 +267,26 @@ void add_notes(const Characterization& result, hardware::Ceilings& out) {
   for (const Plateau& p : result.latencies) {
     out.notes.push_back(fmt::format("{} latency {:.3g} ns", p.level, p.value * 1e9));
   }
+  for (const auto& aside : result.asides) {
+    const auto [name, value] = describe(aside);
+    out.notes.push_back(name + " " + value);
+  }
   for (const std::string& note : result.device.notes) out.notes.push_back(note);
   for (const std::string& warning : result.warnings) out.notes.push_back("warning: " + warning);
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> describe(const Characterization::Aside& aside) {
+  const Case& what = aside.what;
+  if (is_product(what.pattern)) {
+    return {fmt::format("{} {}", name_of(what.pattern), name_of(what.dtype)),
+            format_rate(FlopsPerSecond::from_base(aside.value), what.dtype, 3)};
+  }
+  return {std::string(name_of(what.pattern)),
+          is_link_copy(what.pattern) ? format_rate(BytesPerSecond::from_base(aside.value))
+                                     : format_time(Seconds::from_base(aside.value))};
+}
 
 Characterization reduce(const DeviceDescription& device, std::vector<Sample> samples,
                         const std::vector<Hertz>& clocks, LevelRule rule) {
@@ -200,14 +294,14 @@ Characterization reduce(const DeviceDescription& device, std::vector<Sample> sam
   out.device = device;
   out.samples = std::move(samples);
   out.clocks = clocks;
-  const std::vector<LevelWindow> windows = level_windows(device.caches);
   switch (rule) {
-    case LevelRule::Topology: reduce_by_topology(windows, out); break;
+    case LevelRule::Topology: reduce_by_topology(out); break;
     case LevelRule::Ert: reduce_by_ert({.gap = 1.25}, out); break;
     case LevelRule::Ert2019: reduce_by_ert({.gap = 1.15}, out); break;
   }
-  out.latencies = find_plateaus(curve_of(out.samples, Pattern::Chase), windows, Better::Smaller);
+  reduce_latencies(out);
   reduce_rates(out);
+  reduce_asides(out);
   if (rule == LevelRule::Topology) warn_about_levels(out);
   warn_about_samples(out);
   return out;
@@ -255,44 +349,6 @@ hardware::Ceilings to_ceilings(const Characterization& result, const std::string
   out.shared = result.shared;
   out.launch = result.launch;
   add_notes(result, out);
-  return out;
-}
-
-std::string to_text(const Characterization& result) {
-  std::string out = fmt::format("{} ({}, {}; {} units)\n\n", result.device.name,
-                                result.device.backend, result.device.isa, result.device.units);
-  out += fmt::format("{:<8} {:<10} {:>12} {:>26} {:>8}\n", "level", "pattern", "bandwidth",
-                     "working sets", "points");
-  for (const LevelBandwidth& b : result.bandwidths) {
-    const Plateau& p = b.plateau;
-    out += fmt::format("{:<8} {:<10} {:>12} {:>11.6g} to {:>7.6g} KiB {:>8}\n", p.level,
-                       name_of(b.pattern), format_rate(BytesPerSecond::from_base(p.value)),
-                       p.from.base() / 1024, p.to.base() / 1024, p.points);
-  }
-  if (!result.rates.empty())
-    out += fmt::format("\n{:<14} {:>14} {:>12}\n", "format", "peak", "of limit");
-  for (const auto& [key, rate] : result.rates) {
-    std::string share = "-";
-    const auto limit = result.device.limits.flops.find(key);
-    const bool is_known = limit != result.device.limits.flops.end() && limit->second.exact;
-    if (is_known && !result.clocks.empty()) {
-      const Hertz clock = *std::max_element(result.clocks.begin(), result.clocks.end());
-      share = fmt::format("{:.1f} %", rate.value / (limit->second.value * clock) * 100);
-    }
-    out += fmt::format("{:<14} {:>14} {:>12}\n",
-                       fmt::format("{}{}", name_of(key.dtype),
-                                   key.pipe == hardware::Pipe::Tensor ? "_tensor" : ""),
-                       format_rate(rate.value, key.dtype, 3), share);
-  }
-  if (!result.latencies.empty()) out += "\nlatency of a dependent load\n";
-  for (const Plateau& p : result.latencies) {
-    out += fmt::format("{:<8} {:>10}\n", p.level, format_time(Seconds::from_base(p.value)));
-  }
-  if (!result.device.notes.empty()) out += "\n";
-  for (const std::string& note : result.device.notes) out += note + "\n";
-  if (result.shared) out += fmt::format("\nshared memory {}\n", format_rate(result.shared->value));
-  if (result.launch)
-    out += fmt::format("\nlaunch overhead {}\n", format_time(result.launch->value));
   return out;
 }
 

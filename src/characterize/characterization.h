@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "characterize/device.h"
@@ -40,9 +41,19 @@ struct Characterization {
   std::map<hardware::RateKey, hardware::Measured<FlopsPerSecond>> rates;
   std::optional<hardware::Measured<BytesPerSecond>> shared;
   std::optional<hardware::Measured<Seconds>> launch;
+  /// What is no ceiling of the roofline: other forms of products, links, and waiting.
+  struct Aside {
+    Case what;
+    double value = 0.0;  ///< FLOP/s, B/s or seconds, as the pattern has it
+    bool operator==(const Aside&) const = default;
+  };
+  std::vector<Aside> asides;
   std::vector<Hertz> clocks;  ///< observed before, between and after the measurements
   std::vector<std::string> warnings;
 };
+
+/// "mma_sparse fp16" and "1.98 PFLOP/s", "copy_in" and "24.6 GB/s", "chase_host" and "1.2 us".
+std::pair<std::string, std::string> describe(const Characterization::Aside& aside);
 
 Characterization reduce(const DeviceDescription& device, std::vector<Sample> samples,
                         const std::vector<Hertz>& clocks, LevelRule rule);
@@ -52,8 +63,5 @@ std::vector<LevelBandwidth> best_bandwidths(const Characterization& result);
 
 /// What the rest of the program works with; `tool` is name and version.
 hardware::Ceilings to_ceilings(const Characterization& result, const std::string& tool);
-
-/// Tables for people.
-std::string to_text(const Characterization& result);
 
 }  // namespace rooftile::characterize

@@ -18,9 +18,9 @@ PlanOptions plan_options(const CharacterizeOptions& options) {
   return plan;
 }
 
-/// True for what becomes a bandwidth or a rate; latency and overhead are no ceilings.
+/// True for what becomes a bandwidth or a rate; latency, overhead and links are not ceilings.
 bool is_of_a_ceiling(const Case& what) {
-  return what.pattern != Pattern::Chase && what.pattern != Pattern::Launch;
+  return !is_stepping(what.pattern) && !is_link_copy(what.pattern);
 }
 
 /// An error when nothing is left of what was to be measured.
@@ -32,7 +32,7 @@ Status check_remaining(const DeviceDescription& device, const Plan& plan,
   });
   if (found || sweep.omissions.empty()) return {};
   return bad_input(device.backend + ":" + device.name,
-                   "no measurement can be true: " + describe_omissions(sweep.omissions).front(),
+                   "no measurement is plausible: " + describe_omissions(sweep.omissions).front(),
                    "the kernels do less than they are counted for, or the device states a wrong "
                    "number of units or a wrong clock");
 }

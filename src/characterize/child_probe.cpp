@@ -48,9 +48,9 @@ bool read_all(int descriptor, std::string& out) {
 Result<std::string> run_in_child(const std::function<Result<std::string>()>& function,
                                  const std::string& name) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return bad_input(name, "no pipe can be made");
+  if (::pipe(ends.data()) != 0) return bad_input(name, "cannot create a pipe");
   const pid_t child = ::fork();
-  if (child < 0) return bad_input(name, "no process can be made");
+  if (child < 0) return bad_input(name, "cannot create a process");
   if (child == 0) {
     ::close(ends[0]);
     const Result<std::string> result = function();

@@ -24,6 +24,8 @@ struct CacheLevel {
   Bytes capacity;              ///< of all instances the workers use together
   std::int64_t instances = 1;  ///< how many of them the workers use
   std::optional<Bytes> line;
+  /// Only load_l1 and, one unit at a time, chase see it; everything else goes past it (L1 of GPUs).
+  bool apart = false;
   bool operator==(const CacheLevel&) const = default;
 };
 

@@ -7,22 +7,49 @@
 
 namespace rooftile::characterize {
 
-std::string_view name_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::Load: return "load";
-    case Pattern::Store: return "store";
-    case Pattern::StoreNt: return "store_nt";
-    case Pattern::Copy: return "copy";
-    case Pattern::CopyNt: return "copy_nt";
-    case Pattern::Triad: return "triad";
-    case Pattern::TriadNt: return "triad_nt";
-    case Pattern::Update: return "update";
-    case Pattern::Shared: return "shared";
-    case Pattern::Mma: return "mma";
-    case Pattern::Chase: return "chase";
-    case Pattern::Launch: return "launch";
+namespace {
+
+/// One row per pattern: what it is called, its accesses per element, and the arrays of its set.
+struct PatternFacts {
+  Pattern pattern;
+  std::string_view name;
+  std::int64_t accesses = 0, arrays = 1;
+};
+constexpr std::array kFacts{PatternFacts{Pattern::Load, "load", 1},
+                            PatternFacts{Pattern::LoadL1, "load_l1", 1},
+                            PatternFacts{Pattern::Store, "store", 1},
+                            PatternFacts{Pattern::StoreNt, "store_nt", 1},
+                            PatternFacts{Pattern::Copy, "copy", 2, 2},
+                            PatternFacts{Pattern::CopyNt, "copy_nt", 2, 2},
+                            PatternFacts{Pattern::Triad, "triad", 3, 3},
+                            PatternFacts{Pattern::TriadNt, "triad_nt", 3, 3},
+                            PatternFacts{Pattern::Update, "update", 2},
+                            PatternFacts{Pattern::Shared, "shared", 1},
+                            PatternFacts{Pattern::Mma, "mma"},
+                            PatternFacts{Pattern::MmaSync, "mma_sync"},
+                            PatternFacts{Pattern::MmaSparse, "mma_sparse"},
+                            PatternFacts{Pattern::Chase, "chase"},
+                            PatternFacts{Pattern::ChaseHost, "chase_host"},
+                            PatternFacts{Pattern::ChasePeer, "chase_peer"},
+                            PatternFacts{Pattern::Launch, "launch"},
+                            PatternFacts{Pattern::LaunchWait, "launch_wait"},
+                            PatternFacts{Pattern::CopyIn, "copy_in"},
+                            PatternFacts{Pattern::CopyOut, "copy_out"},
+                            PatternFacts{Pattern::CopyPeer, "copy_peer"},
+                            PatternFacts{Pattern::CopyRing, "copy_ring"}};
+static_assert(kFacts.size() == kAllPatterns.size(), "every pattern has a row");
+
+const PatternFacts& facts_of(Pattern pattern) {
+  for (const PatternFacts& row : kFacts) {
+    if (row.pattern == pattern) return row;
   }
-  return "?";
+  return kFacts.front();
+}
+
+}  // namespace
+
+std::string_view name_of(Pattern pattern) {
+  return facts_of(pattern).name;
 }
 
 Result<Pattern> parse_pattern(std::string_view text) {
@@ -36,43 +63,33 @@ Result<Pattern> parse_pattern(std::string_view text) {
 }
 
 std::int64_t accesses_per_element(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::Load:
-    case Pattern::Store:
-    case Pattern::StoreNt:
-    case Pattern::Shared: return 1;
-    case Pattern::Copy:
-    case Pattern::CopyNt:
-    case Pattern::Update: return 2;
-    case Pattern::Triad:
-    case Pattern::TriadNt: return 3;
-    case Pattern::Mma:
-    case Pattern::Chase:
-    case Pattern::Launch: return 0;
-  }
-  return 0;
+  return facts_of(pattern).accesses;
 }
 
 std::int64_t arrays_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::Copy:
-    case Pattern::CopyNt: return 2;
-    case Pattern::Triad:
-    case Pattern::TriadNt: return 3;
-    case Pattern::Load:
-    case Pattern::Store:
-    case Pattern::StoreNt:
-    case Pattern::Update:
-    case Pattern::Shared:
-    case Pattern::Mma:
-    case Pattern::Chase:
-    case Pattern::Launch: return 1;
-  }
-  return 1;
+  return facts_of(pattern).arrays;
 }
 
 bool is_streaming(Pattern pattern) {
   return pattern != Pattern::Shared && accesses_per_element(pattern) > 0;
+}
+
+bool is_product(Pattern pattern) {
+  return pattern == Pattern::Mma || pattern == Pattern::MmaSync || pattern == Pattern::MmaSparse;
+}
+
+bool is_link_copy(Pattern pattern) {
+  return pattern == Pattern::CopyIn || pattern == Pattern::CopyOut ||
+         pattern == Pattern::CopyPeer || pattern == Pattern::CopyRing;
+}
+
+bool is_chase(Pattern pattern) {
+  return pattern == Pattern::Chase || pattern == Pattern::ChaseHost ||
+         pattern == Pattern::ChasePeer;
+}
+
+bool is_stepping(Pattern pattern) {
+  return is_chase(pattern) || pattern == Pattern::Launch || pattern == Pattern::LaunchWait;
 }
 
 std::vector<Sample> curve_over_sets(std::span<const Sample> samples, Pattern pattern) {

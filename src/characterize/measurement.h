@@ -6,8 +6,13 @@
 //   load       s = A[i]              1 access     store, store_nt   A[i] = s           1 access
 //   copy, _nt  B[i] = A[i]           2 accesses   triad, _nt        A[i] = B[i]+s*C[i] 3 accesses
 //   update     A[i] = f(A[i])        2 accesses, flops_per_element FLOPs: the kernel of ERT
+//   load_l1    each unit of a GPU reads a slice of its own through its L1; all others go past it
 //   shared     loads from the scratchpad of a GPU  mma  products on the matrix units, no traffic
+//   mma_sync   products of a warp where larger groups are faster  mma_sparse  2:4 sparse products
 //   chase      a chain of dependent loads: latency  launch  an empty kernel: launch overhead
+//   launch_wait  launching and waiting for it      copy_in, copy_out  between host and device
+//   copy_peer  to another GPU    copy_ring  every GPU to the next one, all at the same time
+//   chase_host, chase_peer  a chain in the memory of the host, of another GPU: link latency
 //
 // `_nt` is with non-temporal (streaming) stores. Bytes are those the program asks for, as STREAM,
 // likwid-bench and ERT count them: lines that a store first brings into the cache are not counted.
@@ -40,13 +45,25 @@ enum class Pattern : std::uint8_t {
   Shared,
   Mma,
   Chase,
-  Launch
+  Launch,
+  LoadL1,
+  MmaSync,
+  MmaSparse,
+  LaunchWait,
+  CopyIn,
+  CopyOut,
+  CopyPeer,
+  CopyRing,
+  ChaseHost,
+  ChasePeer
 };
 
-inline constexpr std::array kAllPatterns{Pattern::Load,    Pattern::Store,  Pattern::StoreNt,
-                                         Pattern::Copy,    Pattern::CopyNt, Pattern::Triad,
-                                         Pattern::TriadNt, Pattern::Update, Pattern::Shared,
-                                         Pattern::Mma,     Pattern::Chase,  Pattern::Launch};
+inline constexpr std::array kAllPatterns{
+    Pattern::LoadL1,    Pattern::Load,    Pattern::Store,      Pattern::StoreNt, Pattern::Copy,
+    Pattern::CopyNt,    Pattern::Triad,   Pattern::TriadNt,    Pattern::Update,  Pattern::Shared,
+    Pattern::Mma,       Pattern::MmaSync, Pattern::MmaSparse,  Pattern::Chase,   Pattern::ChaseHost,
+    Pattern::ChasePeer, Pattern::Launch,  Pattern::LaunchWait, Pattern::CopyIn,  Pattern::CopyOut,
+    Pattern::CopyPeer,  Pattern::CopyRing};
 
 std::string_view name_of(Pattern pattern);
 Result<Pattern> parse_pattern(std::string_view text);
@@ -56,6 +73,14 @@ std::int64_t accesses_per_element(Pattern pattern);
 std::int64_t arrays_of(Pattern pattern);
 /// True for the patterns whose rate is a bandwidth that depends on the working set.
 bool is_streaming(Pattern pattern);
+/// Products on the matrix units, in any form.
+bool is_product(Pattern pattern);
+/// Copies over the links of a GPU.
+bool is_link_copy(Pattern pattern);
+/// What is measured is the time of a step: a dependent load, or a launch.
+bool is_stepping(Pattern pattern);
+/// True for chains of dependent loads.
+bool is_chase(Pattern pattern);
 
 struct Case {
   Pattern pattern = Pattern::Load;

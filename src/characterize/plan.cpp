@@ -64,12 +64,59 @@ std::vector<Bytes> working_sets(const DeviceDescription& device, Bytes largest, 
 
 /// Half of the smallest cache: everything the intensity sweep touches stays in it.
 Bytes smallest_cache_set(const DeviceDescription& device, const std::vector<Bytes>& sets) {
-  if (device.caches.empty()) return sets.front();
+  const auto smallest = std::find_if(device.caches.begin(), device.caches.end(),
+                                     [](const CacheLevel& cache) { return !cache.apart; });
   Bytes best = sets.front();
   for (const Bytes set : sets) {
-    if (set <= device.caches.front().capacity * 0.55) best = set;
+    if (smallest != device.caches.end() && set <= smallest->capacity * 0.55) best = set;
   }
   return best;
+}
+
+/// Powers of two per unit, from 4 KiB to what fits into its L1: the kernel's slices are such.
+std::vector<Bytes> l1_sets(const DeviceDescription& device) {
+  constexpr Bytes kLargest = 128_KiB;  // of one pass of a block's loads
+  std::vector<Bytes> sets;
+  for (const CacheLevel& cache : device.caches) {
+    if (!cache.apart) continue;
+    const auto instances = static_cast<double>(cache.instances);
+    const Bytes most = min(cache.capacity / instances * 0.8, kLargest);
+    for (Bytes slice = 4_KiB; slice <= most; slice *= 2.0) sets.push_back(slice * instances);
+  }
+  return sets;
+}
+
+/// Chains of one thread that sees the L1 of its own unit: from 4 KiB on.
+std::vector<Bytes> chain_sets(const DeviceDescription& device, Bytes largest, double per_octave) {
+  DeviceDescription one = device;
+  one.units = 1;
+  one.set_granule = 4_KiB;
+  return working_sets(one, largest, per_octave);
+}
+
+/// Others may take a part of a shared cache: chains that find little room in it are what is left of
+/// it then. Quarter octaves from twice to four times the level before, where that is inside.
+std::vector<Bytes> with_small_chains(const DeviceDescription& device, std::vector<Bytes> sets) {
+  const auto units = static_cast<double>(device.units);
+  for (std::size_t i = 1; i < device.caches.size(); ++i) {
+    for (const double factor : {2.0, 2.38, 2.83, 3.36}) {
+      const Bytes set = device.caches[i - 1].capacity * factor;
+      if (set > device.caches[i].capacity * 0.8 || set > sets.back()) continue;
+      sets.push_back(device.set_granule * (std::round(set / units / device.set_granule) * units));
+      std::inplace_merge(sets.begin(), sets.end() - 1, sets.end());
+    }
+  }
+  sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+  return sets;
+}
+
+/// Sizes of copies over links: enough for the full rate, and where it begins.
+std::vector<Bytes> copy_sets(const DeviceDescription& device) {
+  std::vector<Bytes> sets;
+  for (const Bytes set : {1_MiB, 16_MiB, 64_MiB, 256_MiB}) {
+    if (!device.memory || set <= *device.memory * 0.25) sets.push_back(set);
+  }
+  return sets;
 }
 
 bool wanted(const PlanOptions& options, const Capability& c) {
@@ -107,6 +154,7 @@ void add_intensity_sweep(const Capability& c, Bytes cached, Bytes in_memory, std
 struct SetLists {
   std::vector<Bytes> sets;    ///< of all streaming patterns
   std::vector<Bytes> update;  ///< of the update pattern
+  std::vector<Bytes> chains;  ///< of chase
 };
 
 void add_cases(const Capability& c, const DeviceDescription& device, const SetLists& lists,
@@ -123,34 +171,30 @@ void add_cases(const Capability& c, const DeviceDescription& device, const SetLi
     what.flops_per_element = flops;
     return what;
   };
-  switch (c.pattern) {
-    case Pattern::Load:
-    case Pattern::Store:
-    case Pattern::StoreNt:
-    case Pattern::Copy:
-    case Pattern::CopyNt:
-    case Pattern::Triad:
-    case Pattern::TriadNt:
-      if (!bandwidth_format) return;
-      for (const Bytes set : sets) cases.push_back(with_set(set, 0));
-      return;
-    case Pattern::Update:
-      // The bandwidth curve of ERT (1 FLOP per element) in one format, the intensities in all.
-      if (bandwidth_format) {
-        for (const Bytes set : lists.update) cases.push_back(with_set(set, 1));
-      }
-      add_intensity_sweep(c, smallest_cache_set(device, sets), sets.back(), effort.max_flops,
-                          cases);
-      return;
-    case Pattern::Shared:
-      if (bandwidth_format)
-        cases.push_back(with_set(device.set_granule * static_cast<double>(device.units), 0));
-      return;
-    case Pattern::Chase:
-      for (const Bytes set : sets) cases.push_back(with_set(set, 0));
-      return;
-    case Pattern::Mma:
-    case Pattern::Launch: cases.push_back(base); return;
+  const auto add_all = [&](const std::vector<Bytes>& list) {
+    for (const Bytes set : list) cases.push_back(with_set(set, 0));
+  };
+  if (c.pattern == Pattern::Update) {
+    // The bandwidth curve of ERT (1 FLOP per element) in one format, the intensities in all.
+    if (bandwidth_format) {
+      for (const Bytes set : lists.update) cases.push_back(with_set(set, 1));
+    }
+    add_intensity_sweep(c, smallest_cache_set(device, sets), sets.back(), effort.max_flops, cases);
+  } else if (c.pattern == Pattern::LoadL1) {
+    add_all(l1_sets(device));
+  } else if (is_streaming(c.pattern)) {
+    if (bandwidth_format) add_all(sets);
+  } else if (c.pattern == Pattern::Shared) {
+    if (bandwidth_format)
+      cases.push_back(with_set(device.set_granule * static_cast<double>(device.units), 0));
+  } else if (c.pattern == Pattern::Chase) {
+    add_all(lists.chains);
+  } else if (is_chase(c.pattern)) {
+    cases.push_back(with_set(4_MiB, 0));  // beyond what an L1 may keep of it
+  } else if (is_link_copy(c.pattern)) {
+    add_all(copy_sets(device));
+  } else {
+    cases.push_back(base);
   }
 }
 
@@ -235,7 +279,11 @@ Result<Plan> make_plan(const DeviceDescription& device, const std::vector<Capabi
   const auto sets_of = [&](double per_octave) { return working_sets(device, largest, per_octave); };
   const SetLists sets{
       .sets = sets_of(effort.sets_per_octave),
-      .update = sets_of(options.dense_update ? kErtSetsPerOctave : effort.sets_per_octave)};
+      .update = sets_of(options.dense_update ? kErtSetsPerOctave : effort.sets_per_octave),
+      .chains = std::any_of(device.caches.begin(), device.caches.end(),
+                            [](const CacheLevel& cache) { return cache.apart; })
+                    ? chain_sets(device, largest, effort.sets_per_octave)
+                    : with_small_chains(device, sets_of(effort.sets_per_octave))};
   Plan plan{.cases = {},
             .stopping = effort.stopping,
             .target_run = effort.target_run,

@@ -17,27 +17,17 @@ constexpr Cycles kLeastLoadLatency = Cycles::from_base(3);
 /// A call through a pointer and two readings of the time; a message to a GPU takes far longer.
 constexpr Cycles kLeastLaunch = Cycles::from_base(20);
 
+/// Every pattern with more than one access stores once.
 std::int64_t stores_per_element(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::Store:
-    case Pattern::StoreNt:
-    case Pattern::Copy:
-    case Pattern::CopyNt:
-    case Pattern::Triad:
-    case Pattern::TriadNt:
-    case Pattern::Update: return 1;
-    case Pattern::Load:
-    case Pattern::Shared:
-    case Pattern::Mma:
-    case Pattern::Chase:
-    case Pattern::Launch: return 0;
-  }
-  return 0;
+  const bool only_stores = pattern == Pattern::Store || pattern == Pattern::StoreNt;
+  return only_stores || accesses_per_element(pattern) > 1 ? 1 : 0;
 }
 
 /// Loads and stores run side by side, each kind at its own limit.
 BytesPerCycle bandwidth_limit(const UnitLimits& limits, Pattern pattern) {
   if (pattern == Pattern::Shared) return limits.shared;
+  // No link is wider than the units' way to their caches.
+  if (is_link_copy(pattern)) return limits.load;
   const auto stores = static_cast<double>(stores_per_element(pattern));
   const auto loads = static_cast<double>(accesses_per_element(pattern)) - stores;
   const Bytes one = Bytes::from_base(1.0);
@@ -65,10 +55,8 @@ Hertz Plausibility::highest_clock() const {
 
 std::optional<std::string> Plausibility::doubt(const Sample& sample) const {
   if (!(sample.time.fast > Seconds{})) return "it took no time at all";
-  if (sample.what.pattern == Pattern::Chase || sample.what.pattern == Pattern::Launch) {
-    return doubt_steps(sample);
-  }
-  if (sample.what.pattern == Pattern::Update || sample.what.pattern == Pattern::Mma) {
+  if (is_stepping(sample.what.pattern)) return doubt_steps(sample);
+  if (sample.what.pattern == Pattern::Update || is_product(sample.what.pattern)) {
     if (auto reason = doubt_rate(sample)) return reason;
   }
   return sample.work.bytes > Bytes{} ? doubt_bandwidth(sample) : std::nullopt;
@@ -79,7 +67,9 @@ std::optional<std::string> Plausibility::doubt_rate(const Sample& sample) const 
   const DType dtype = sample.what.dtype;
   const auto limit = device_.limits.flops.find({.dtype = dtype, .pipe = sample.what.pipe});
   if (limit == device_.limits.flops.end()) return "the device states no limit of this format";
-  const FlopsPerSecond most = limit->second.value * highest_clock();
+  // Two of four values of a sparse operand are zero, and their products are counted too.
+  const double sparse = sample.what.pattern == Pattern::MmaSparse ? 2.0 : 1.0;
+  const FlopsPerSecond most = limit->second.value * highest_clock() * sparse;
   if (flop_rate(sample) <= most) return std::nullopt;
   return fmt::format("{}, above the {} that {}", format_rate(flop_rate(sample), dtype, 3),
                      format_rate(most, dtype, 3), of_units());
@@ -94,12 +84,12 @@ std::optional<std::string> Plausibility::doubt_bandwidth(const Sample& sample) c
 }
 
 std::optional<std::string> Plausibility::doubt_steps(const Sample& sample) const {
-  const bool is_chase = sample.what.pattern == Pattern::Chase;
-  const Seconds least = (is_chase ? kLeastLoadLatency : kLeastLaunch) / highest_clock();
+  const bool loads = is_chase(sample.what.pattern);
+  const Seconds least = (loads ? kLeastLoadLatency : kLeastLaunch) / highest_clock();
   if (step_time(sample) >= least) return std::nullopt;
   return fmt::format("{} per {}, below the {} that any takes at {:.2f} GHz",
-                     format_time(step_time(sample)), is_chase ? "load" : "launch",
-                     format_time(least), highest_clock().base() * 1e-9);
+                     format_time(step_time(sample)), loads ? "load" : "launch", format_time(least),
+                     highest_clock().base() * 1e-9);
 }
 
 std::string Plausibility::of_units() const {

@@ -8,7 +8,7 @@
 // number of times below the quantile is binomial, whatever the distribution of the times is.
 //
 // Independence of the repetitions is assumed; a machine that slows down for seconds (throttling)
-// breaks it, which is why the spread is reported beside the estimate.
+// breaks it, which is why the spread is reported next to the estimate.
 #pragma once
 
 #include <cstdint>

@@ -176,7 +176,7 @@ class Sweep {
     const auto doubt = [this](const Measured& m) -> std::optional<std::string> {
       std::optional<std::string> own = plausibility_.doubt(m.own);
       const bool any = ranks_.largest(own ? 1.0 : 0.0) > 0.0;  // every rank must ask
-      if (any && !own) return "on another rank it cannot be true";
+      if (any && !own) return "it is not plausible on another rank";
       return own;
     };
     ROOFTILE_TRY(Measured first, measure(device_, what, plan, ranks_));

@@ -18,8 +18,8 @@
 #include "characterize/plan.h"
 #include "characterize/plausibility.h"
 #include "characterize/samples_file.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::characterize {
 

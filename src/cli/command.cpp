@@ -27,6 +27,8 @@ void on_interrupt(int /*signal*/) {
   interrupted = 1;
 }
 
+constexpr int kFewestColumns = 60, kMostColumns = 1000;
+
 /// Draws "title  42 % [=====>    ] 0:12 left  note" on one line of stderr.
 class Bar {
  public:
@@ -41,6 +43,7 @@ class Bar {
   Bar& operator=(const Bar&) = delete;
 
   bool update(const ProgressState& state) {
+    if (!state.notice.empty()) say(state.notice);
     const auto now = std::chrono::steady_clock::now();
     const double elapsed = std::chrono::duration<double>(now - start_).count();
     const bool due = elapsed > 2.0 && now - last_ > std::chrono::milliseconds(100);
@@ -53,6 +56,12 @@ class Bar {
   }
 
  private:
+  /// A line of its own, also where no bar is drawn.
+  void say(const std::string& notice) {
+    std::fputs(fmt::format("{}{}\n", drawn_ ? "\r\033[K" : "", notice).c_str(), stderr);
+    drawn_ = false;
+  }
+
   void draw(const ProgressState& state, double elapsed) const {
     constexpr int kWidth = 30;
     const double fraction = std::clamp(state.fraction, 0.0, 1.0);
@@ -76,7 +85,7 @@ class Bar {
 
 CLI::Option* add_list_option(CLI::App& command, const std::string& names,
                              std::vector<std::string>& list, const std::string& help) {
-  return command.add_option_function<std::vector<std::string>>(
+  CLI::Option* option = command.add_option_function<std::vector<std::string>>(
       names,
       [&list, names](const std::vector<std::string>& arguments) {
         list.clear();
@@ -91,6 +100,7 @@ CLI::Option* add_list_option(CLI::App& command, const std::string& names,
         }
       },
       help);
+  return option->type_name(kListValue)->allow_extra_args(false);
 }
 
 Terminal terminal() {
@@ -98,10 +108,16 @@ Terminal terminal() {
   result.is_terminal = ::isatty(STDOUT_FILENO) != 0;
   result.color = result.is_terminal && std::getenv("NO_COLOR") == nullptr;
   winsize size{};
-  if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
+  const char* columns = std::getenv("COLUMNS");
+  const auto stated = columns != nullptr ? parse_int(columns) : std::nullopt;
+  if (stated && *stated > 0) {
+    result.columns = static_cast<int>(std::min<std::int64_t>(*stated, kMostColumns));
+  } else if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+             size.ws_col > 0) {
     result.columns = size.ws_col;
-    result.width = std::min(result.columns, 100);
   }
+  result.columns = std::max(result.columns, kFewestColumns);
+  result.width = std::min(result.columns, 100);
   return result;
 }
 

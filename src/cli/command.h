@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 #include "study/session.h"
 
 namespace rooftile::cli {
@@ -26,7 +26,8 @@ struct Context {
   }
 };
 
-/// Colour and width of the terminal that stdout is, if it is one.
+/// Colour and width of the terminal that stdout is, if it is one. COLUMNS says another width; 60 is
+/// the least that output is laid out for.
 struct Terminal {
   bool is_terminal = false;
   bool color = false;
@@ -36,11 +37,15 @@ struct Terminal {
 Terminal terminal();
 
 /// A progress bar on stderr, drawn only when stderr is a terminal and the job takes more than two
-/// seconds; Ctrl-C asks the job to stop so that it can save what is finished.
+/// seconds; Ctrl-C asks the job to stop so that it can save what is finished. Notices are always
+/// written, as lines.
 Progress progress_bar(std::string title);
 
+/// How help shows the value of an option that takes a list.
+inline constexpr const char* kListValue = "A,B,...";
+
 /// An option that takes names separated by commas; an empty one among them is a usage error
-/// (CLI11's own delimiter drops it).
+/// (CLI11's own delimiter drops it). A space may follow a comma (usage.h: join_lists).
 CLI::Option* add_list_option(CLI::App& command, const std::string& names,
                              std::vector<std::string>& list, const std::string& help);
 

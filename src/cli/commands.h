@@ -10,6 +10,7 @@ namespace rooftile::cli {
 
 void add_predict(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
+void add_generate(CLI::App& app, Context& context);
 void add_kernel(CLI::App& app, Context& context);
 void add_roofline(CLI::App& app, Context& context);
 void add_traffic(CLI::App& app, Context& context);

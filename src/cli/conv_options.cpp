@@ -19,8 +19,9 @@ Result<Pair> parse_pair(std::string_view option, std::string_view text) {
   const auto height = parse_int(text.substr(0, cross));
   const auto width = cross == std::string_view::npos ? height : parse_int(text.substr(cross + 1));
   if (!height || !width) {
-    return usage_error(fmt::format("{} \"{}\" is no pair of numbers", option, printable(text)),
-                       fmt::format("write {} 2, or {} 2x1 for height x width", option, option));
+    return usage_error(
+        fmt::format("{} \"{}\" is neither a number nor a pair like 2x1", option, printable(text)),
+        fmt::format("write {} 2, or {} 2x1 for height x width", option, option));
   }
   return Pair{.height = *height, .width = *width};
 }
@@ -41,7 +42,9 @@ void add_conv_options(CLI::App& command, ConvOptions& options) {
   command.add_option("--pad", options.pad, "one number or HEIGHTxWIDTH")->capture_default_str();
   command.add_option("--dilation", options.dilation, "one number or HEIGHTxWIDTH")
       ->capture_default_str();
-  command.add_option("--groups", shape.groups)->capture_default_str();
+  command
+      .add_option("--groups", shape.groups, "groups of channels; as many as channels: depthwise")
+      ->capture_default_str();
 }
 
 void add_conv_pass(CLI::App& command, ConvOptions& options) {

@@ -12,7 +12,7 @@
 #include "core/provenance.h"
 #include "hardware/load.h"
 #include "hardware/plausible.h"
-#include "report/gpu_view.h"
+#include "report/describe.h"
 
 namespace rooftile::cli {
 
@@ -25,7 +25,7 @@ struct GpusOptions {
   Output output;
 };
 
-/// Where the report is from; an overlay that replaces a file of the catalogue is a warning, too.
+/// Where the report is from; an overlay that replaces a file of the catalogue is also a warning.
 report::Notes make_notes(const std::vector<Input>& inputs, std::vector<std::string> warnings) {
   report::Notes notes{.provenance = {}, .warnings = std::move(warnings)};
   set_provenance(inputs, notes);
@@ -43,15 +43,8 @@ Status run_lint(const GpusOptions& options, const Catalog& catalog) {
   std::vector<Input> inputs;
   for (const hardware::LintedFile& file : files) add_inputs(file.inputs, inputs);
   const report::Notes notes = make_notes(inputs, {});
-  const Output& output = options.output;
-  if (output.format == "json") {
-    ROOFTILE_CHECK(emit(output, report::lint_to_json(files, notes)));
-  } else {
-    const std::string text = output.format == "csv"
-                                 ? report::lint_to_csv(files)
-                                 : report::lint_to_text(files, notes, terminal().width);
-    ROOFTILE_CHECK(emit_bare(output, text, notes.warnings));
-  }
+  ROOFTILE_CHECK(
+      emit(options.output, report::describe(std::span<const hardware::LintedFile>(files), notes)));
   if (hardware::is_clean(std::span(files))) return {};
   return bad_input({}, "the GPU files have findings",
                    "correct the numbers, or declare an exception with its reason "
@@ -65,14 +58,7 @@ Status run_one(const GpusOptions& options, const Catalog& catalog) {
   ROOFTILE_TRY(const auto machine, hardware::load_machine(catalog, gpu, file));
   const report::Notes notes =
       make_notes(all_inputs(machine, catalog), hardware::warnings_of(machine));
-  const Output& output = options.output;
-  if (output.format == "json") return emit(output, report::gpu_to_json(machine, notes));
-  if (output.format == "csv") return emit_bare(output, report::gpu_to_csv(machine), notes.warnings);
-  const Terminal screen = terminal();
-  const bool color = screen.color && output.file.empty();
-  return emit_bare(output,
-                   report::gpu_to_text(machine, notes, {.color = color, .width = screen.width}),
-                   notes.warnings);
+  return emit(options.output, report::describe(machine, notes));
 }
 
 Status run_list(const Output& output, const Catalog& catalog) {
@@ -88,9 +74,7 @@ Status run_list(const Output& output, const Catalog& catalog) {
     }
   }
   const report::Notes notes = make_notes(inputs, std::move(warnings));
-  if (output.format == "json") return emit(output, report::gpus_to_json(gpus, notes));
-  if (output.format == "csv") return emit_bare(output, report::gpus_to_csv(gpus), notes.warnings);
-  return emit_bare(output, report::gpus_to_text(gpus, notes, terminal().width), notes.warnings);
+  return emit(output, report::describe(std::span<const hardware::GpuSpec>(gpus), notes));
 }
 
 Status run_gpus(const GpusOptions& options, const Context& context) {
@@ -98,7 +82,7 @@ Status run_gpus(const GpusOptions& options, const Context& context) {
   const Catalog& catalog = session.catalog();
   if (options.lint) return run_lint(options, catalog);
   if (options.gpus.size() > 1)
-    return usage_error("one GPU is shown at a time", "only --lint takes several");
+    return usage_error("gpus shows one GPU at a time", "only --lint takes several");
   if (!options.gpus.empty() || !options.machine.empty()) return run_one(options, catalog);
   return run_list(options.output, catalog);
 }
@@ -110,17 +94,23 @@ void add_gpus(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("gpus", "the GPU catalogue");
   command->add_option("gpu", options->gpus,
                       "id, other name, or JSON file of one GPU (with --lint: of several)");
-  command->add_option(
-      "--machine", options->machine,
-      "measured ceilings to show with it: machine file, ERT result or table of peaks");
+  command
+      ->add_option("--machine", options->machine,
+                   "measured ceilings to show with it: machine file, ERT result or table of peaks")
+      ->type_name("FILE");
   command->add_flag("--lint", options->lint, "check the files instead of showing them");
-  add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_output_options(*command, options->output, report::Offers{});
   command->footer(
-      "\nExamples:\n"
+      "Without a name it lists the catalogue; with one it shows that GPU with its sources and "
+      "ridge "
+      "points. --lint checks files against the rules of docs/format/gpu.md. Adding a GPU is one "
+      "file: docs/howto/add_a_gpu.md.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile gpus\n"
       "  rooftile gpus h100-sxm\n"
       "  rooftile gpus \"Tesla V100-PCIE-32GB\" --format json\n"
-      "  rooftile gpus --lint my_gpu.json other_gpu.json\n"
-      "\nAdding a GPU is one file: docs/howto/add_a_gpu.md.\n");
+      "  rooftile gpus --lint my_gpu.json other_gpu.json\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_gpus(*options, context); });
   });

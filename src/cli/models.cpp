@@ -2,11 +2,11 @@
 //
 // rooftile models: the built-in models.
 #include <memory>
+#include <span>
 
 #include "cli/commands.h"
-#include "core/provenance.h"
 #include "graph/import_model.h"
-#include "report/model_view.h"
+#include "report/describe.h"
 
 namespace rooftile::cli {
 
@@ -15,10 +15,7 @@ namespace {
 Status run_models(const Output& output, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto models, graph::list_models(session.catalog()));
-  if (output.format == "json") return emit(output, report::models_to_json(models));
-  const auto notes = replacement_notes(report::provenance_of(models));
-  if (output.format == "csv") return emit_bare(output, report::models_to_csv(models), notes);
-  return emit_bare(output, report::models_to_text(models, terminal().width), notes);
+  return emit(output, report::describe(std::span<const graph::ModelSummary>(models)));
 }
 
 }  // namespace
@@ -26,10 +23,14 @@ Status run_models(const Output& output, const Context& context) {
 void add_models(CLI::App& app, Context& context) {
   auto output = std::make_shared<Output>();
   CLI::App* command = app.add_subcommand("models", "the built-in models");
-  add_output_options(*command, *output, {"text", "json", "csv"});
+  add_output_options(*command, *output, report::Offers{});
   command->footer(
-      "\nA model is also any Hugging Face config.json or native graph JSON "
-      "(docs/format/graph.md):\n"
+      "Commands that take a model also take a Hugging Face config.json and a native graph "
+      "(docs/format/graph.md).\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile models\n"
+      "  rooftile models --format json\n"
       "  rooftile predict ./config.json --gpu h100-sxm\n");
   command->callback([output, &context] {
     run_command(context, *output, [&] { return run_models(*output, context); });

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/command.h"
+#include "cli/help.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/utf8.h"
-#include "report/table.h"
+#include "report/lines.h"
 
 namespace rooftile::cli {
 
@@ -21,23 +23,25 @@ struct Ending {
   std::string_view text, format;
 };
 
-// The first one of a format is the one that hints name. Endings without a format belong to files
-// that no command writes.
-constexpr std::array kEndings{Ending{".txt", "text"},    Ending{".trace.json", "trace"},
-                              Ending{".json", "json"},   Ending{".json", "trace"},
-                              Ending{".csv", "csv"},     Ending{".svg", "svg"},
-                              Ending{".html", "html"},   Ending{".htm", "html"},
-                              Ending{".md", "markdown"}, Ending{".pdf", ""},
-                              Ending{".png", ""},        Ending{".jpg", ""},
-                              Ending{".jpeg", ""},       Ending{".eps", ""},
-                              Ending{".ps", ""},         Ending{".gz", ""},
-                              Ending{".zip", ""},        Ending{".xlsx", ""}};
+/// Files that no command writes.
+constexpr std::array<std::string_view, 9> kForeign{".pdf", ".png", ".jpg", ".jpeg", ".eps",
+                                                   ".ps",  ".gz",  ".zip", ".xlsx"};
+
+/// The first one of a format is the one that hints name.
+std::vector<Ending> endings() {
+  std::vector<Ending> list;
+  for (const report::Writer& writer : report::writers()) {
+    for (const std::string_view text : writer.endings) list.push_back({text, writer.name});
+  }
+  for (const std::string_view text : kForeign) list.push_back({text, ""});
+  return list;
+}
 
 /// ".svg" of "chart.svg", ".trace.json" of "step.trace.json"; nothing of "report", "-" and
 /// "/dev/stdout".
 std::string ending_of(const std::string& file) {
   std::string ending = std::filesystem::path(file).extension().string();
-  for (const Ending& known : kEndings) {
+  for (const Ending& known : endings()) {
     if (known.text.size() > ending.size() && to_lower(file).ends_with(known.text))
       ending = file.substr(file.size() - known.text.size());
   }
@@ -48,20 +52,16 @@ std::string ending_of(const std::string& file) {
 std::vector<std::string_view> formats_of(const std::string& file) {
   const std::string name = to_lower(ending_of(file));
   std::vector<std::string_view> formats;
-  for (const Ending& ending : kEndings) {
+  for (const Ending& ending : endings()) {
     if (name == ending.text) formats.push_back(ending.format);
   }
   return formats;
 }
 
 std::string endings_text(std::span<const std::string> formats) {
-  std::vector<std::string_view> endings;
-  for (const std::string& format : formats) {
-    const auto* first = std::find_if(kEndings.begin(), kEndings.end(),
-                                     [&](const Ending& ending) { return ending.format == format; });
-    if (first != kEndings.end()) endings.push_back(first->text);
-  }
-  return fmt::format("{}", fmt::join(endings, ", "));
+  std::vector<std::string_view> texts;
+  for (const std::string& format : formats) texts.push_back(report::writer_of(format).endings[0]);
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 bool contains(std::span<const std::string> list, std::string_view word) {
@@ -70,16 +70,21 @@ bool contains(std::span<const std::string> list, std::string_view word) {
 
 }  // namespace
 
-void add_output_options(CLI::App& command, Output& output,
-                        const std::vector<std::string>& formats) {
+void add_output_options(CLI::App& command, Output& output, const report::Offers& offers) {
+  const std::vector<std::string> formats = report::formats_for(offers);
   output.format = formats.front();
   output.formats = formats;
   command.add_option("--format", output.format, "how to write the result")
       ->check(CLI::IsMember(formats))
       ->each([&output](const std::string&) { output.chosen = true; })
+      ->group(kOutputGroup)
       ->capture_default_str();
-  command.add_option("-o,--output", output.file,
-                     "write to this file instead of stdout: " + endings_text(formats));
+  command
+      .add_option("-o,--output", output.file,
+                  "write to this file instead of standard output; its ending chooses the format: " +
+                      endings_text(formats))
+      ->type_name("FILE")
+      ->group(kOutputGroup);
 }
 
 Result<std::string> format_by_ending(std::string_view writer, const std::string& file,
@@ -111,21 +116,25 @@ Status settle_format(Output& output) {
                      fmt::format("end the name in {}", endings_text(std::array{output.format})));
 }
 
+Status emit(const Output& output, const report::Document& document) {
+  const report::Writer& writer = report::writer_of(output.format);
+  if (!writer.warnings) {
+    for (const std::string& line : report::folded(document.warnings)) warn(line);
+  }
+  const Terminal screen = terminal();
+  const report::WriteOptions options{.width = screen.columns,
+                                     .color = screen.color && output.file.empty()};
+  return emit(output, report::write(output.format, document, options));
+}
+
 Status emit(const Output& output, const std::string& text) {
   // The writers of the other formats escape what names hold; text is made harmless here.
-  const bool lines = output.format == "text" || output.format == "markdown";
-  const std::string safe = lines ? report::safe_lines(text) : text;
+  const std::string safe = report::writer_of(output.format).lines ? report::safe_lines(text) : text;
   if (!output.file.empty() && output.file != "-") return write_file_atomic(output.file, safe);
   if (std::fwrite(safe.data(), 1, safe.size(), stdout) != safe.size() || std::fflush(stdout) != 0) {
     return bad_input("<stdout>", "cannot be written");
   }
   return {};
-}
-
-Status emit_bare(const Output& output, const std::string& text,
-                 const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) warn(warning);
-  return emit(output, text);
 }
 
 void warn(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "report/writer.h"
 
 namespace rooftile::cli {
 
@@ -19,11 +20,18 @@ struct Output {
   std::string file;                  ///< empty: stdout
   std::vector<std::string> formats;  ///< that the command offers
   bool chosen = false;               ///< --format was given
+
+  /// The format shows charts, which cost time to make.
+  [[nodiscard]] bool draws() const {
+    return report::writer_of(format).needs == report::Needs::Charts;
+  }
+  [[nodiscard]] bool traces() const {
+    return report::writer_of(format).needs == report::Needs::Timeline;
+  }
 };
 
-/// Adds --format (one of `formats`, the first is the default) and -o/--output.
-void add_output_options(CLI::App& command, Output& output, const std::vector<std::string>& formats);
-
+/// Adds --format (those that make sense for the result) and -o/--output.
+void add_output_options(CLI::App& command, Output& output, const report::Offers& offers);
 /// The format of `formats` that the name of a file ends in ("chart.html"), the first one where it
 /// has no ending; any other ending is a usage error that says what `writer` can write.
 Result<std::string> format_by_ending(std::string_view writer, const std::string& file,
@@ -33,12 +41,12 @@ Result<std::string> format_by_ending(std::string_view writer, const std::string&
 /// error.
 Status settle_format(Output& output);
 
+/// Writes the document in the format that was chosen. Warnings for which that has no place go to
+/// standard error.
+Status emit(const Output& output, const report::Document& document);
+
 /// Writes the finished text to output.file (atomically) or to stdout.
 Status emit(const Output& output, const std::string& text);
-
-/// The same for a format that has no place for warnings (tables, pictures): they go to stderr.
-Status emit_bare(const Output& output, const std::string& text,
-                 const std::vector<std::string>& warnings);
 
 /// "warning: text" on stderr.
 void warn(std::string_view text);

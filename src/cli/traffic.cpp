@@ -5,8 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/conv_options.h"
+#include "cli/help.h"
 #include "cli/request_options.h"
-#include "report/traffic_view.h"
+#include "report/describe.h"
+#include "rooftile/traffic.h"
 
 namespace rooftile::cli {
 
@@ -29,22 +31,12 @@ Status run_traffic(const CLI::App& command, TrafficOptions& options, const Conte
   if (options.request.step.gpu.empty()) {
     return usage_error("--gpu is required", "rooftile gpus lists the names");
   }
+  ROOFTILE_CHECK(check_one_gpu("traffic", options.request.step.gpu));
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const auto report,
                session.traffic(options.request,
                                progress_bar(options.request.simulate ? "simulating" : "counting")));
-  const std::string& format = options.output.format;
-  if (format == "svg") {
-    return emit_bare(options.output, report::traffic_to_svg(report), report.warnings);
-  }
-  if (format == "json") return emit(options.output, report::traffic_to_json(report));
-  if (format == "csv") {
-    return emit_bare(options.output, report::traffic_to_csv(report), report.warnings);
-  }
-  const Terminal screen = terminal();
-  return emit(options.output,
-              report::traffic_to_text(report, {.color = screen.color && options.output.file.empty(),
-                                               .width = screen.columns}));
+  return emit(options.output, report::describe(report));
 }
 
 }  // namespace
@@ -55,34 +47,46 @@ void add_traffic(CLI::App& app, Context& context) {
       app.add_subcommand("traffic", "bytes per memory level, reuse and limiter of each layer");
   Request& step = options->request.step;
   add_step_options(*command, step);
-  command->add_option("--gpu", step.gpu, "catalogue name or JSON file");
-  command
-      ->add_option("--traffic-model", options->request.traffic_model,
-                   "closed (the forecast's forms), exact (counted) or paper (DeLTA as published)")
-      ->capture_default_str();
-  command->add_option("--order", options->request.order, "of CTAs: column, row or swizzled")
-      ->capture_default_str();
+  command->add_option("--gpu", step.gpu, "catalogue name or JSON file")->group(kMachineGroup);
   command
       ->add_option(
-          "--algorithm", options->request.algorithm,
-          "of convolutions, instead of the predicted one: implicit_gemm, winograd_fused, ...")
+          "--traffic-model", options->request.traffic_model,
+          "how bytes are counted: closed (the formulas of the forecast), exact or paper (DeLTA)")
       ->capture_default_str();
-  command->add_option("--tile", options->request.tile, "CTA tile of implicit GEMMs, e.g. 128x64")
+  command
+      ->add_option("--order", options->request.order,
+                   "order of thread blocks with exact: column, row or swizzled")
+      ->capture_default_str();
+  command
+      ->add_option("--algorithm", options->request.algorithm,
+                   "algorithm of convolutions instead of the predicted one: implicit_gemm, "
+                   "winograd_fused, ...")
+      ->capture_default_str();
+  command
+      ->add_option("--tile", options->request.tile,
+                   "tile of implicit GEMMs instead of the predicted one, such as 128x64")
       ->capture_default_str();
   command->add_flag("--simulate", options->request.simulate,
                     "also count with the cache simulator (seconds per layer)");
-  add_output_options(*command, options->output, {"text", "json", "csv", "svg"});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
   add_conv_pass(*conv, options->conv);
   command->footer(
-      "\nExamples:\n"
+      "Shows the kernels of the forecast with the bytes that their times rest on: loads of one "
+      "launch at L1, L2 and DRAM, what is written (once, through all levels), reuse, demand "
+      "against the ceilings, tile, time and limiter. Times and limiters are those of predict.\n"
+      "\n"
+      "exact counts the loads of tiled products on a sample; paper takes DeLTA's formulas for FP32 "
+      "convolutions. Both change the bytes and not the time; latency_exact_ms says how long the "
+      "kernel would take with those bytes, uncalibrated.\n"
+      "\n"
+      "Examples:\n"
       "  rooftile traffic conv --n 64 --c 256 --h 14 --w 14 --k 256 --r 3 --s 3 --pad 1 --gpu "
       "titan-xp\n"
       "  rooftile traffic resnet50 --batch 64 --gpu v100-sxm2-16gb -o resnet50.svg\n"
       "  rooftile traffic conv --n 8 --c 64 --h 56 --w 56 --k 64 --r 3 --s 3 --pad 1 --gpu "
-      "p100-pcie-16gb --simulate\n"
-      "Bytes are loads of one launch; output is written once, through all levels.\n");
+      "p100-pcie-16gb --simulate\n");
   command->callback([options, command, &context] {
     run_command(context, options->output, [&] { return run_traffic(*command, *options, context); });
   });

@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kJson = ".json";
-constexpr std::array<std::string_view, 7> kFolders{
-    "architectures", "families", "gpus", "memory_types", "models", "predictors", "systems"};
+constexpr std::array<std::string_view, 8> kFolders{"architectures", "families", "gpus",
+                                                   "memory_types",  "models",   "predictors",
+                                                   "stacks",        "systems"};
 
 /// The embedded files of predictors, which have one name each.
 std::vector<std::string_view> predictor_files() {
@@ -68,7 +69,7 @@ std::string place_hint(std::string_view name) {
       return did_you_mean(name, predictor_files(), "files of predictors are");
     }
   }
-  return fmt::format("the JSON files of a catalogue lie in {}/", fmt::join(kFolders, "/, "));
+  return fmt::format("the JSON files of a catalogue belong in {}/", fmt::join(kFolders, "/, "));
 }
 
 /// The files of an overlay. Links stand for what they point to.
@@ -87,8 +88,8 @@ class OverlayFolder {
     std::error_code failure;
     const fs::path real = fs::canonical(folder, failure);
     if (std::find(open_.begin(), open_.end(), real) != open_.end())
-      return bad_input(folder.string(), "is a link to a folder that it lies in",
-                       "remove the link: it has no end");
+      return bad_input(folder.string(), "is a link to a folder that contains it",
+                       "remove the link: following it never ends");
     std::vector<std::string> entries;
     fs::directory_iterator it(folder, failure);
     for (; !failure && it != fs::directory_iterator(); it.increment(failure)) {
@@ -117,7 +118,7 @@ class OverlayFolder {
         return bad_input(path.string(),
                          fmt::format("is a link to \"{}\", which does not exist",
                                      printable(fs::read_symlink(path, failure).string())),
-                         "let it point to a file or folder, or remove it");
+                         "point it to a file or folder, or remove it");
       default:
         return bad_input(path.string(), "is not a file or folder (a device, pipe or socket)",
                          "an overlay holds files, folders and links to them");

@@ -12,6 +12,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/number_of.h"
 #include "core/text.h"
 
 namespace rooftile {
@@ -244,7 +245,8 @@ std::string CsvReader::where(std::size_t column) const {
 
 Result<double> CsvReader::number(std::size_t column) const {
   if (column >= fields_.size()) {
-    return bad_input(where(), fmt::format("the row ends after {} fields", fields_.size()));
+    return bad_input(where(),
+                     fmt::format("the row ends after {}", number_of(fields_.size(), "field")));
   }
   if (const auto value = parse_double(trim(fields_[column]))) return *value;
   return bad_input(where(column),
@@ -291,8 +293,9 @@ Result<std::size_t> CsvHeader::column(std::string_view name) const {
 
 Status CsvHeader::check_width(const CsvReader& csv) const {
   if (csv.fields().size() == names_.size()) return {};
-  return bad_input(csv.where(), fmt::format("the row has {} fields, the header has {}",
-                                            csv.fields().size(), names_.size()));
+  return bad_input(csv.where(),
+                   fmt::format("the row has {}, the header has {}",
+                               number_of(csv.fields().size(), "field"), names_.size()));
 }
 
 }  // namespace rooftile

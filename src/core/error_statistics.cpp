@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace rooftile {
@@ -43,6 +44,31 @@ ErrorStatistics error_statistics(std::span<const Compared> cases) {
   s.median_error = nearest_rank(errors, 0.5);
   s.p90_error = nearest_rank(errors, 0.9);
   return s;
+}
+
+void ErrorGroups::add(const std::string& group, const Compared& row, const Baselines& baselines) {
+  Group& known = groups_[group];
+  known.rows.push_back(row);
+  for (const auto& [name, predicted] : baselines) {
+    auto it = known.baselines.find(name);
+    if (it == known.baselines.end()) it = known.baselines.try_emplace(std::string(name)).first;
+    it->second.push_back({.measured = row.measured, .predicted = predicted});
+  }
+}
+
+std::vector<ErrorSummary> ErrorGroups::summary() const {
+  std::vector<ErrorSummary> result;
+  for (const auto& [name, group] : groups_) {
+    ErrorSummary s;
+    static_cast<ErrorStatistics&>(s) = error_statistics(group.rows);
+    s.group = name;
+    for (const auto& [baseline, rows] : group.baselines) {
+      const ErrorStatistics of_baseline = error_statistics(rows);
+      s.baselines[baseline] = {.mean_error = of_baseline.mean_error, .cases = of_baseline.cases};
+    }
+    result.push_back(std::move(s));
+  }
+  return result;
 }
 
 }  // namespace rooftile

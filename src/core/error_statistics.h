@@ -6,32 +6,43 @@
 // there are only a few.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rooftile/evaluate.h"
 
 namespace rooftile {
 
-/// One prediction beside its measurement; all four in the same unit, `measured` positive.
+/// One prediction and its measurement; all four in the same unit, `measured` positive.
 struct Compared {
   double measured = 1, predicted = 1;
   double low = 1, high = 1;  ///< the stated interval; equal where none is stated
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-struct ErrorStatistics {
-  std::int64_t cases = 0;
-  double mean_error = 0;       ///< mean of |error|
-  double median_error = 0;     ///< half of |error| are at most this
-  double geometric_error = 0;  ///< exp(mean |ln(predicted / measured)|) - 1
-  double p90_error = 0;        ///< 90 % of |error| are at most this
-  double worst_error = 0;      ///< largest |error|
-  double bias = 0;             ///< mean of the signed error
-  /// Fraction of the measurements inside of their interval; nothing where none is stated.
-  std::optional<double> coverage;
-};
-
 /// All zero without cases.
 ErrorStatistics error_statistics(std::span<const Compared> cases);
+
+/// Rows and the predictions of baselines beside them, by group.
+class ErrorGroups {
+ public:
+  /// A baseline by its name and what it predicts for the row.
+  using Baselines = std::vector<std::pair<std::string_view, double>>;
+
+  void add(const std::string& group, const Compared& row, const Baselines& baselines);
+  /// In the order of the groups' names.
+  [[nodiscard]] std::vector<ErrorSummary> summary() const;
+
+ private:
+  struct Group {
+    std::vector<Compared> rows;
+    std::map<std::string, std::vector<Compared>, std::less<>> baselines;
+  };
+  std::map<std::string, Group> groups_;
+};
 
 }  // namespace rooftile

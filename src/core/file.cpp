@@ -120,7 +120,7 @@ Result<std::size_t> InputFile::read(char* data, std::size_t size) {
   if (got_ > limit_) {
     return size_ > 0 ? bad_input(path_, fmt::format("is larger than {} bytes", limit_))
                      : bad_input(path_, fmt::format("gives more than {} bytes", limit_),
-                                 "this is not a file: does it have an end?");
+                                 "this is not a regular file: does it ever end?");
   }
   return static_cast<std::size_t>(got);
 }

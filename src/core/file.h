@@ -19,7 +19,7 @@ namespace rooftile {
 Result<std::string> read_file(const std::string& path,
                               std::size_t max_bytes = std::size_t{256} << 20);
 
-/// Writes to a temporary file beside `path`, syncs it and renames it over `path`. A link stays a
+/// Writes to a temporary file next to `path`, syncs it and renames it over `path`. A link stays a
 /// link, an existing file keeps its mode; devices and pipes are written to as they are.
 Status write_file_atomic(const std::string& path, std::string_view content);
 

@@ -12,7 +12,7 @@ namespace rooftile {
 
 class Fnv1a {
  public:
-  /// The length goes in, too: "ab", "c" differs from "a", "bc".
+  /// The length goes in as well: "ab", "c" differs from "a", "bc".
   void add(std::string_view text) {
     add_bytes(text);
     add(static_cast<std::uint64_t>(text.size()));

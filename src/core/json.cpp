@@ -292,7 +292,7 @@ Result<JsonView> JsonView::at(std::string_view key) const {
   for (const auto& [name, value] : node_->items()) present.push_back(name);
   const auto near = nearest(key, present);
   return error(fmt::format("missing key \"{}\"", key),
-               near ? fmt::format("\"{}\" is there: is it a misspelling?", printable(*near))
+               near ? fmt::format("\"{}\" is present: is it a misspelling?", printable(*near))
                     : fmt::format("add \"{}\"", key));
 }
 

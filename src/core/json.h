@@ -37,7 +37,7 @@ class JsonView {
   [[nodiscard]] Result<JsonView> at(std::string_view key) const;
   /// True when there is a member `key`, also with the value null.
   [[nodiscard]] bool contains(std::string_view key) const;
-  /// The member `key`, or nothing when this is no object or the member is missing or null.
+  /// The member `key`, or nothing when this is not an object or the member is missing or null.
   [[nodiscard]] std::optional<JsonView> find(std::string_view key) const;
   /// All members in file order (objects) or all elements (arrays); an error for the other kinds.
   [[nodiscard]] Result<std::vector<std::pair<std::string, JsonView>>> members() const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One line of a delimited table -> fields. Tables of profilers are one record per line, and are
-// found between lines that are no table at all, which is why core/csv.h (a whole file is a table)
-// is not used for them. RFC 4180 quoting; a quote that is never closed ends with the line.
+// found between lines that are not a table at all, which is why core/csv.h (a whole file is a
+// table) is not used for them. RFC 4180 quoting; a quote that is never closed ends with the line.
 #pragma once
 
 #include <cstddef>

@@ -195,7 +195,7 @@ std::optional<std::string_view> nearest(std::string_view text,
     const std::size_t shorter = std::min(candidate.size(), key.size());
     if (longer - shorter >= best_distance) continue;
     const std::size_t distance = edit_distance(key, to_lower(candidate));
-    // Nothing in common is no likeness: "b" is not meant by "m".
+    // Words without a common letter are not alike: "m" does not mean "b".
     if (distance < best_distance && distance < longer) {
       best_distance = distance;
       best = candidate;
@@ -251,7 +251,7 @@ Result<Q> parse_quantity(std::string_view text) {
   for (const Unit& unit : kUnits) known.push_back(unit.symbol);
   return bad_input(
       {}, fmt::format("\"{}\" has the unknown unit \"{}\"", printable(text), printable(symbol)),
-      fmt::format("units here are {}", fmt::join(known, ", ")));
+      fmt::format("known units are {}", fmt::join(known, ", ")));
 }
 
 template Result<Bytes> parse_quantity<Bytes>(std::string_view);

@@ -23,13 +23,13 @@ constexpr std::uint32_t join_surrogates(std::uint32_t high, std::uint32_t low) {
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 
-/// What is no code point, a lone half for instance, becomes U+FFFD: the text stays valid UTF-8.
+/// What is not a code point, a lone half for instance, becomes U+FFFD: the text stays valid UTF-8.
 void append_utf8(std::uint32_t code, std::string& out);
 
 /// Bytes of the sequence that starts at `at`, or 0 when it is not valid UTF-8.
 std::size_t utf8_length(std::string_view text, std::size_t at);
 
-/// Number of code points; a byte that is no part of one counts as one.
+/// Number of code points; a byte that is not part of one counts as one.
 std::size_t utf8_count(std::string_view text);
 /// Place of the code point with this index, at most the size of the text.
 std::size_t utf8_offset(std::string_view text, std::size_t index);

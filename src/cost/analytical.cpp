@@ -71,14 +71,12 @@ AnalyticalTime vector_time(const ops::KernelWork& work, const TimeMachine& machi
   const double busy = std::min(machine.sms, real(out.plan.tiles));
   consider(Resource::Compute,
            work.flops.base() / (2 * busy * machine.lanes * clock) * machine.issue);
-  consider(Resource::Dram, out.traffic.dram().base() / attained_dram(machine));
+  consider(Resource::Dram, out.traffic.dram().base() / machine.dram_bandwidth.base());
   if (machine.l2_bandwidth) {
-    consider(Resource::L2,
-             out.traffic.l2.base() / (machine.constants.cache * machine.l2_bandwidth->base()));
+    consider(Resource::L2, out.traffic.l2.base() / machine.l2_bandwidth->base());
   }
   if (machine.l1_bandwidth) {
-    consider(Resource::L1, out.traffic.l1.base() / (machine.constants.cache * busy * clock *
-                                                    machine.l1_bandwidth->base()));
+    consider(Resource::L1, out.traffic.l1.base() / (busy * clock * machine.l1_bandwidth->base()));
   }
   consider(Resource::Latency, out.traffic.l2.base() / (busy * clock * kFillBytes));
   return out;
@@ -94,7 +92,7 @@ class DeltaPredictor final : public Predictor {
   }
   [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
                                      MachineFacts& /*facts*/) const override {
-    AnalyticalTime result = analytical_time(job, machine, constants().convolution);
+    AnalyticalTime result = analytical_time(job, machine, constants());
     if (job.setting == Setting::Isolated) {  // all that it knows of a call
       result.breakdown.of(Resource::Launch) = launch_gap(machine, constants().step);
     }
@@ -128,9 +126,9 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
 }
 
 AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine,
-                               const TimeModel& model) {
+                               const Constants& constants) {
   const TimeMachine timing =
-      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix, model);
+      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix, constants);
   return analytical_time(job.work, timing, machine.gpu);
 }
 

@@ -31,7 +31,7 @@ AnalyticalTime analytical_time(const ops::KernelWork& work, const TimeMachine& m
 
 /// The same for a kernel that is bound to its machine.
 AnalyticalTime analytical_time(const Job& job, const hardware::Machine& machine,
-                               const TimeModel& model);
+                               const Constants& constants);
 
 /// A convolution by one of its algorithms in a stream of kernels, without an interval.
 Estimate conv_estimate(const Job& job, const hardware::Machine& machine,

@@ -50,7 +50,7 @@ Bound bound(const ops::KernelWork& work, const traffic::Traffic& traffic, const 
 
 namespace {
 
-/// The terms of the bound as a breakdown. The launch is no summand of a bound: it counts where it
+/// The terms of the bound as a breakdown. The launch is not added to a bound: it counts where it
 /// is the limiter, alone.
 Breakdown breakdown_of(const BoundTerms& terms, const Bound& bound) {
   Breakdown breakdown;

@@ -6,11 +6,11 @@
 //             (bytes_dram - what L2 may already hold) / BW_dram,  launch )
 //
 // The bytes are the compulsory ones (traffic::compulsory): what the modelled kernel moves beyond
-// them is reported beside the bound, as a better kernel may avoid it. FLOP are those of the direct
+// them is reported with the bound, as a better kernel may avoid it. FLOP are those of the direct
 // algorithm, except for convolutions of stride 1: Winograd's F(4x4) and tiled FFTs multiply less
 // (3x3: four times, 5x5: nine times). Levels whose bandwidth is unknown do not take part: the bound
 // gets weaker, never wrong. Wave quantisation is not in it; it is TilePlan::wave_factor(), reported
-// beside. Rates are dense data-sheet peaks at the quoted clocks unless measured ceilings are
+// as well. Rates are dense data-sheet peaks at the quoted clocks unless measured ceilings are
 // attached to the machine; a board that boosts above its quoted clock can beat the bound by that
 // ratio.
 #pragma once

@@ -8,21 +8,53 @@ namespace rooftile::cost {
 namespace {
 
 // name, member, unit, meaning, limits, start, fitted
+constexpr std::array kClockParameters{
+    Parameter<ClockConstants>{"watt_28nm", &ClockConstants::watt_28nm, "W / (TFLOP/s)",
+                              "that a 28 nm board draws under FP32 convolutions", 1, 1000, 50,
+                              true},
+    Parameter<ClockConstants>{"watt_16nm", &ClockConstants::watt_16nm, "W / (TFLOP/s)",
+                              "the same at 16 nm", 0.5, 500, 15, true},
+    Parameter<ClockConstants>{"share_12nm", &ClockConstants::share_12nm, "1",
+                              "of the power at 16 nm: the foundries' statements about power at "
+                              "equal speed, one step after the other",
+                              0.02, 2, 0.9, false},
+    Parameter<ClockConstants>{"share_8nm", &ClockConstants::share_8nm, "1",
+                              "the same at 8 nm; published FP32 rates of A40 agree within 5 %",
+                              0.02, 2, 0.65, false},
+    Parameter<ClockConstants>{"share_7nm", &ClockConstants::share_7nm, "1", "the same at 7 nm",
+                              0.02, 2, 0.50, false},
+    Parameter<ClockConstants>{"share_6nm", &ClockConstants::share_6nm, "1", "the same at 6 nm",
+                              0.02, 2, 0.45, false},
+    Parameter<ClockConstants>{"share_5nm", &ClockConstants::share_5nm, "1", "the same at 5 nm",
+                              0.02, 2, 0.34, false},
+    Parameter<ClockConstants>{"share_4nm", &ClockConstants::share_4nm, "1",
+                              "the same at 4 nm and below; published FP32 rates of L40 agree "
+                              "within 6 %",
+                              0.02, 2, 0.30, false}};
+constexpr std::array kNeighbourParameters{
+    Parameter<NeighbourConstants>{"radius", &NeighbourConstants::radius, "octaves",
+                                  "of m, n and k that a measured product reaches: chosen on "
+                                  "left-out GPUs",
+                                  0.05, 10, 0.75, false},
+    Parameter<NeighbourConstants>{"batch", &NeighbourConstants::batch, "octaves",
+                                  "that an octave of the batch counts: it hardly changes which "
+                                  "kernel runs",
+                                  0, 2, 0.3, false},
+    Parameter<NeighbourConstants>{"doubt", &NeighbourConstants::doubt, "1",
+                                  "weight of nothing: a lone neighbour at the edge says little", 0,
+                                  10, 0.05, false}};
+constexpr std::array kIntervalParameters{
+    Parameter<IntervalConstants>{"uncalibrated", &IntervalConstants::uncalibrated, "log",
+                                 "at least, where the class has no rows of this vendor or dtype", 0,
+                                 5, 0.5, false},
+    Parameter<IntervalConstants>{"per_octave", &IntervalConstants::per_octave, "log / octave",
+                                 "more for every octave of a size beyond those that were fitted", 0,
+                                 5, 0.1, false},
+    Parameter<IntervalConstants>{
+        "per_factor", &IntervalConstants::per_factor, "log / log",
+        "more for what-if machines, per |log factor|: products measured on H100 and H200", 0, 5,
+        0.3, false}};
 constexpr std::array kTimeParameters{
-    Parameter<TimeConstants>{"watt_28nm", &TimeConstants::watt_28nm, "W / (TFLOP/s)",
-                             "that a 28 nm board needs to hold its boost clock under FP32 load", 1,
-                             1000, 50, true},
-    Parameter<TimeConstants>{"watt_16nm", &TimeConstants::watt_16nm, "W / (TFLOP/s)",
-                             "the same at 16 and 12 nm", 0.5, 500, 15, true},
-    Parameter<TimeConstants>{"watt_7nm", &TimeConstants::watt_7nm, "W / (TFLOP/s)",
-                             "the same at 8 and 7 nm: published clocks of A40, an extrapolation",
-                             0.2, 200, 7.4, false},
-    Parameter<TimeConstants>{
-        "watt_5nm", &TimeConstants::watt_5nm, "W / (TFLOP/s)",
-        "the same at 5 nm and below: published clocks of L40, an extrapolation", 0.1, 100, 2.8,
-        false},
-    Parameter<TimeConstants>{"power_exponent", &TimeConstants::power_exponent, "1",
-                             "clock ~ power^x near the limit", 0.05, 2, 0.63, false},
     Parameter<TimeConstants>{"issue", &TimeConstants::issue, "clocks",
                              "per clock of pure multiply-adds", 0.5, 10, 1.0, true},
     Parameter<TimeConstants>{"issue_wide", &TimeConstants::issue_wide, "clocks",
@@ -70,15 +102,6 @@ constexpr std::array kTimeParameters{
     Parameter<TimeConstants>{"filter_gradient_output", &TimeConstants::filter_gradient_output,
                              "clocks", "of an SM per output: adding up its parts", 0, 1000.0, 1,
                              true},
-    Parameter<TimeConstants>{"dram", &TimeConstants::dram, "1",
-                             "attained share of the DRAM bandwidth of the pins", 0.02, 1.5, 0.82,
-                             false},
-    Parameter<TimeConstants>{"cache", &TimeConstants::cache, "1",
-                             "of the L1 and L2 rates that vector kernels keep loads in flight for",
-                             0.02, 1.5, 0.7, false},
-    Parameter<TimeConstants>{"launch", &TimeConstants::launch, "s",
-                             "of a kernel within a stream of kernels, where none was measured", 0,
-                             0.1, 3e-06, false},
     Parameter<TimeConstants>{"spread", &TimeConstants::spread, "1",
                              "the 80 % interval is time / spread to time * spread", 1, 100, 1.3,
                              false},
@@ -118,6 +141,15 @@ constexpr std::array kLinkShapeParameters{
 
 }  // namespace
 
+std::span<const Parameter<ClockConstants>> parameters_of(const ClockConstants& /*form*/) {
+  return kClockParameters;
+}
+std::span<const Parameter<NeighbourConstants>> parameters_of(const NeighbourConstants& /*form*/) {
+  return kNeighbourParameters;
+}
+std::span<const Parameter<IntervalConstants>> parameters_of(const IntervalConstants& /*form*/) {
+  return kIntervalParameters;
+}
 std::span<const Parameter<TimeConstants>> parameters_of(const TimeConstants& /*form*/) {
   return kTimeParameters;
 }
@@ -129,6 +161,16 @@ std::span<const Parameter<LinkForm>> parameters_of(const LinkForm& /*form*/) {
 }
 std::span<const Parameter<LinkShape>> parameters_of(const LinkShape& /*form*/) {
   return kLinkShapeParameters;
+}
+
+void set_assumed(Constants& constants) {
+  const auto reset = []<typename Form>(Form& form) {
+    for (const Parameter<Form>& p : parameters_of(form)) {
+      if (!p.fitted) form.*p.value = p.start;
+    }
+  };
+  reset(constants.clock), reset(constants.convolution.constants), reset(constants.step);
+  reset(constants.links.shape), reset(constants.neighbours), reset(constants.intervals);
 }
 
 }  // namespace rooftile::cost

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fitted numbers that no single class of kernels owns: how convolutions run (time_machine.h),
-// what a step adds to its kernels (aggregate/step.h) and what collectives reach of a link
-// (aggregate/communication.h). They are part of a predictor's file of weights; predictors without
-// one of their own take those of the default.
+// The fitted numbers that no single class of kernels owns: what kernels reach of a machine
+// (attained.h), how convolutions run (time_machine.h), what a step adds to its kernels
+// (aggregate/step.h), what collectives reach of a link (aggregate/communication.h), how far
+// measured products reach and how intervals widen. They are part of a predictor's file of weights;
+// predictors without one of their own take those of the default.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,9 +17,29 @@
 
 namespace rooftile::cost {
 
+template <typename T>
+using ByName = std::map<std::string, T, std::less<>>;
+
+/// The clock that a board's power sustains.
+struct ClockConstants {
+  double watt_28nm = 0, watt_16nm = 0;
+  double share_12nm = 0, share_8nm = 0, share_7nm = 0, share_6nm = 0, share_5nm = 0, share_4nm = 0;
+};
+std::span<const Parameter<ClockConstants>> parameters_of(const ClockConstants& form);
+
+/// Attained fractions of the DRAM bandwidth: of kernels that only stream by what is known of the
+/// GPU, best known first; of products and convolutions one number each.
+struct Streaming {
+  ByName<double> measured;   ///< by GPU id, from the element-wise rows of the data
+  ByName<double> published;  ///< by GPU id, from the catalogue
+  ByName<double> sibling;    ///< by "instruction set/memory type"
+  ByName<double> memory;     ///< by "hbm", "gddr"
+  double usual = 1;          ///< of a memory of no known kind
+  double products = 1, convolutions = 1;
+};
+
 /// Tiled products and convolutions by the streams of their kernels, one set for all GPUs.
 struct TimeConstants {
-  double watt_28nm = 0, watt_16nm = 0, watt_7nm = 0, watt_5nm = 0, power_exponent = 0;
   double issue = 0, issue_wide = 0, latency_floor = 0, latency_miss = 0;
   double prologue = 0, epilogue = 0;
   double fused_extra = 0, fused_cta = 0, nonfused_extra = 0, nonfused_launch = 0, l2_residency = 0;
@@ -25,7 +48,7 @@ struct TimeConstants {
   double gradient = 0, strided_epilogue = 0;
   double filter_gradient = 0, filter_gradient_tap = 0, filter_gradient_tile = 0;
   double filter_gradient_output = 0;
-  double dram = 0, cache = 0, launch = 0, spread = 0, spread_uncalibrated = 0;
+  double spread = 0, spread_uncalibrated = 0;
 };
 std::span<const Parameter<TimeConstants>> parameters_of(const TimeConstants& form);
 
@@ -57,10 +80,29 @@ struct LinkConstants {
   LinkShape shape;
 };
 
+/// What a product that was measured says about one of another shape (learned/neighbours.h).
+struct NeighbourConstants {
+  double radius = 0, batch = 0, doubt = 0;
+};
+std::span<const Parameter<NeighbourConstants>> parameters_of(const NeighbourConstants& form);
+
+/// Half-widths of the logarithm of a time, beside those of its class.
+struct IntervalConstants {
+  double uncalibrated = 0, per_octave = 0, per_factor = 0;
+};
+std::span<const Parameter<IntervalConstants>> parameters_of(const IntervalConstants& form);
+
 struct Constants {
+  ClockConstants clock;
+  Streaming streaming;
   TimeModel convolution;
   StepConstants step;
   LinkConstants links;
+  NeighbourConstants neighbours;
+  IntervalConstants intervals;
 };
+
+/// Those that no row decides, at the starts of their lists.
+void set_assumed(Constants& constants);
 
 }  // namespace rooftile::cost

@@ -46,7 +46,7 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   }
   const double filters = std::ceil(p.out / 32);
   const double ctas = patches * filters;
-  const double bandwidth = attained_dram(g);
+  const double bandwidth = g.dram_bandwidth.base();
   ConvCandidate out{.algorithm = ConvAlgorithm::WinogradFused};
   const double clocks =
       p.in * kFusedMacs / g.lanes * (g.issue + g.constants.fused_extra) + g.constants.fused_cta;
@@ -100,7 +100,7 @@ ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filte
   const double read = p.source + (filter_gradient ? p.result() : p.filters());
   out.written = (filter_gradient ? p.filters() : p.result()) + moved;
   out.read.dram = read + moved;
-  const double transforms = (out.read.dram + out.written) / attained_dram(g);
+  const double transforms = (out.read.dram + out.written) / g.dram_bandwidth.base();
   if (transforms > out.time.sm) out.time.limiter = Resource::Dram;
   out.time.sm += g.constants.nonfused_launch + transforms;
   const double gemm_loads = 36 * 4 *
@@ -122,7 +122,7 @@ ConvCandidate fft(const TimeMachine& g, const Plane& p) {
   out.read.l1 = out.read.l2 = out.read.dram;
   out.written = spectra + p.result();
   out.time.compute = macs / (g.sms * g.lanes * g.clock.base());
-  const double memory = (out.read.dram + out.written) / attained_dram(g);
+  const double memory = (out.read.dram + out.written) / g.dram_bandwidth.base();
   out.time.sm =
       out.time.compute * (g.issue + g.constants.fft_extra) + memory + g.constants.fft_launch;
   out.time.limiter = memory > out.time.compute ? Resource::Dram : Resource::Compute;
@@ -144,8 +144,8 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   out.written = real(c.n * c.c * c.h * c.w) * element;
   const double peak = 2 * g.sms * g.lanes * g.clock.base();
   out.time.compute = out.flops / peak;
-  out.time.sm =
-      out.flops / (g.constants.direct_efficiency * peak) + (read + out.written) / attained_dram(g);
+  out.time.sm = out.flops / (g.constants.direct_efficiency * peak) +
+                (read + out.written) / g.dram_bandwidth.base();
   out.time.limiter = Resource::Latency;
   out.time.concurrent = g.sms;
   return out;
@@ -181,7 +181,7 @@ ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine&
   const double lanes = g.sms * g.vector_lanes * g.clock.base();
   out.time.compute = products / lanes;
   out.time.sm = (kTapInstructions * products + kThreadInstructions * threads) / lanes;
-  out.time.dram = (out.read.dram + out.written) / attained_dram(g);
+  out.time.dram = (out.read.dram + out.written) / g.dram_bandwidth.base();
   out.time.limiter = out.time.dram >= out.time.sm ? Resource::Dram : Resource::Compute;
   out.time.tile = {.m = kThreads, .n = 1, .k = taps};
   out.time.ctas = std::ceil(threads / kThreads);

@@ -133,14 +133,17 @@ StreamTuning tuning_of(const ImplicitLayer& layer, const TimeMachine& g) {
   return tuning;
 }
 
-/// What the gradients' kernels take longer than the streams say.
-void lengthen(const ops::ConvShape& conv, const TimeMachine& g, StreamTime& time) {
+/// What the gradients' kernels take longer than the streams say, or shorter, but no level delivers
+/// more than it has.
+void lengthen(const ops::ConvShape& conv, const TimeMachine& g, const ReadBytes& read,
+              StreamTime& time) {
   const double factor = pass_factor(conv, g.constants);
   time.dram *= factor;
   time.sm *= factor;
   const double reduction = reduction_time(conv, g);
   if (reduction > std::max(time.sm, time.dram)) time.limiter = Resource::Compute;
   time.sm += reduction;
+  bind_to_levels(g, read, time);
 }
 
 /// One that takes `limit` seconds or more need not be the fastest of its kind.
@@ -148,7 +151,7 @@ ConvCandidate cut_implicit(const ImplicitLayer& layer, const TimeMachine& g, dou
                            double limit) {
   const double factor = pass_factor(layer.conv, g.constants);
   ConvCandidate out = implicit_with(layer, g, split, tuning_of(layer, g), limit / factor);
-  lengthen(layer.conv, g, out.time);
+  lengthen(layer.conv, g, out.read, out.time);
   return out;
 }
 
@@ -239,7 +242,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   }
   ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
   out.time = best.time;
-  out.time.sm += (image + matrix) / attained_dram(g) + g.launch.base();
+  out.time.sm += (image + matrix) / g.dram_bandwidth.base() + g.launch.base();
   out.read = {
       .l1 = best.read.l1 + image, .l2 = best.read.l2 + image, .dram = best.read.dram + image};
   out.written = output + matrix;
@@ -290,7 +293,7 @@ StreamTime implicit_time(const ops::ConvShape& conv, DType dtype, const TimeMach
                          const ImplicitCut& cut, const ReadBytes& read) {
   const ImplicitLayer layer(conv, dtype, g, {cut.tile_m, cut.tile_n});
   StreamTime time = time_implicit(layer, g, cut.split, tuning_of(layer, g), read);
-  lengthen(conv, g, time);
+  lengthen(conv, g, read, time);
   return time;
 }
 

@@ -2,7 +2,7 @@
 //
 // Time of a convolution per algorithm, and which algorithm a library in benchmark mode would take
 // (the fastest). DeLTA speaks of the implicit GEMM alone; 61-81 % of the FP32 3x3 convolutions in
-// NeuSight's campaign ran Winograd, so the others are modelled beside it:
+// NeuSight's campaign ran Winograd, so the others are modelled as well:
 //
 //   implicit_gemm        128x{128,64,32} tiles, all passes; wgrad with split-K (stream_time.h)
 //   implicit_small_tile  32x32 tiles for small layers, bound by shared memory

@@ -108,7 +108,7 @@ GemmCandidate vector_product(const ops::GemmShape& gemm, DType dtype, const Time
   out.written = output_bytes(gemm, element);
   out.time.compute = real(gemm.m) * real(gemm.n) * k / (g.sms * g.clock.base() * g.vector_lanes);
   out.time.sm = kInstructions * out.time.compute;
-  out.time.dram = (bytes + out.written) / attained_dram(g);
+  out.time.dram = (bytes + out.written) / g.dram_bandwidth.base();
   if (out.time.dram >= out.time.sm) out.time.limiter = Resource::Dram;
   bind_to_levels(g, out.read, out.time);
   out.time.tile = {.m = gemm.m == 1 ? 1 : kOutputs, .n = gemm.m == 1 ? kOutputs : 1, .k = 1};

@@ -88,8 +88,8 @@ auto fastest_part(const TimeMachine& machine, double limit, const Evaluate& eval
   // set it) as often as they run more batches of CTAs, and every operand once from DRAM.
   const double batch = batch_size(most_active);
   const double least_sm = best.time.l2_binds ? 0.0 : best.time.sm;
-  const double least_dram =
-      best.time.dram - std::max(0.0, best.read.dram - best.read.least) / attained_dram(machine);
+  const double least_dram = best.time.dram - std::max(0.0, best.read.dram - best.read.least) /
+                                                 machine.dram_bandwidth.base();
   // All numbers up to a batch of four, then whole batches: they are what runs at a time.
   const auto fewer = [](double active) {
     return active <= 4 ? active - 1 : std::max(4.0, batch_size(active - 1));

@@ -118,11 +118,6 @@ constexpr auto kNames = [] {
 
 }  // namespace
 
-Seconds launch_gap(const hardware::Machine& machine, const StepConstants& constants) {
-  if (machine.ceilings && machine.ceilings->launch) return machine.ceilings->launch->value;
-  return Seconds::from_base(constants.gap);
-}
-
 void add_launch_gap(Seconds gap, Estimate& estimate) {
   if (estimate.provenance == Provenance::Bound) return;
   estimate.breakdown.of(Resource::Launch) += gap;

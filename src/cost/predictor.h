@@ -15,6 +15,7 @@
 
 #include "core/catalog.h"
 #include "core/result.h"
+#include "cost/attained.h"
 #include "cost/bound.h"
 #include "cost/constants.h"
 #include "cost/estimate.h"
@@ -41,8 +42,6 @@ struct Job {
 /// that names the missing field.
 Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine);
 
-/// Between two kernels of one stream: measured on the machine, else that of the measured steps.
-Seconds launch_gap(const hardware::Machine& machine, const StepConstants& constants);
 /// Adds the gap behind a kernel; a bound has none.
 void add_launch_gap(Seconds gap, Estimate& estimate);
 
@@ -71,13 +70,13 @@ class Predictor {
   /// Of one kernel. Never faster than the bound, never NaN; the same inputs give the same bytes
   /// out.
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine) const {
-    return estimate(job, machine, *do_prepare(machine));
+    return estimate(job, machine, *do_prepare(machine), launch_gap(machine, constants_.step));
   }
   [[nodiscard]] std::string_view name() const { return do_name(); }
   /// The record of its weights; empty for one that was made in memory (a refit).
   [[nodiscard]] const Input& input() const { return input_; }
   void set_input(Input input) { input_ = std::move(input); }
-  /// What steps, links and convolutions take beside it: its own, or those of the default.
+  /// What steps, links and convolutions also need: its own, or those of the default.
   [[nodiscard]] const Constants& constants() const { return constants_; }
   void set_constants(Constants constants) { constants_ = std::move(constants); }
 
@@ -88,10 +87,9 @@ class Predictor {
     return std::make_unique<MachineFacts>();
   }
   [[nodiscard]] Estimate estimate(const Job& job, const hardware::Machine& machine,
-                                  MachineFacts& facts) const {
+                                  MachineFacts& facts, Seconds gap) const {
     Estimate estimate = do_estimate(job, machine, facts);
-    if (job.setting == Setting::InStream)
-      add_launch_gap(launch_gap(machine, constants_.step), estimate);
+    if (job.setting == Setting::InStream) add_launch_gap(gap, estimate);
     return estimate;
   }
   /// Without the gap behind the kernel. `facts` are those that do_prepare() gave for the machine;
@@ -111,13 +109,18 @@ class Predictor {
 class Estimator {
  public:
   Estimator(const Predictor& predictor, const hardware::Machine& machine)
-      : predictor_(&predictor), machine_(&machine), facts_(predictor.do_prepare(machine)) {}
+      : predictor_(&predictor),
+        machine_(&machine),
+        facts_(predictor.do_prepare(machine)),
+        gap_(launch_gap(machine, predictor.constants().step)) {}
 
   /// As the function bind(), with the rates of a number format looked up once.
   [[nodiscard]] Result<Job> bind(const ops::KernelWork& work);
   [[nodiscard]] Estimate estimate(const Job& job) {
-    return predictor_->estimate(job, *machine_, *facts_);
+    return predictor_->estimate(job, *machine_, *facts_, gap_);
   }
+  /// Between two kernels, where a software stack launches them otherwise than an eager framework.
+  void set_gap(Seconds gap) { gap_ = gap; }
   [[nodiscard]] const hardware::Machine& machine() const { return *machine_; }
 
  private:
@@ -128,6 +131,7 @@ class Estimator {
   const Predictor* predictor_;
   const hardware::Machine* machine_;
   std::unique_ptr<MachineFacts> facts_;
+  Seconds gap_;
   std::array<std::array<std::optional<Known>, 2>, kAllDTypes.size()>
       known_{};  ///< by dtype, matrix
 };

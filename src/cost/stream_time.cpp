@@ -160,7 +160,7 @@ StreamTime stream_time(const TimeMachine& g, const StreamWork& w, const StreamTi
   out.sm = clocks.total / g.clock.base();
   out.compute = nk * per_sm * s.compute / g.clock.base();
   out.throughput = per_sm * (nk * s.slowest() + overhead) / g.clock.base();
-  out.dram = w.dram / attained_dram(g);
+  out.dram = w.dram / g.dram_bandwidth.base();
   const double l2 = g.l2_bandwidth ? w.l2 / g.l2_bandwidth->base() : 0.0;
   out.l2_binds = l2 > out.sm;
   out.sm = std::max(out.sm, l2);

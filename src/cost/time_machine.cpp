@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 
 namespace rooftile::cost {
@@ -13,27 +12,6 @@ namespace rooftile::cost {
 namespace {
 
 constexpr double kDefaultRegisters = 65536;
-
-/// The first number in "TSMC 12nm FFN", "Samsung 8N", "TSMC N5 (XCD) + N6 (IOD)".
-std::optional<double> process_nanometres(const hardware::GpuSpec& gpu) {
-  if (!gpu.process) return std::nullopt;
-  const std::string_view text = *gpu.process;
-  const std::size_t begin = text.find_first_of("0123456789");
-  if (begin == std::string_view::npos) return std::nullopt;
-  double value = 0;
-  for (std::size_t i = begin; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
-    value = value * 10 + (text[i] - '0');
-  }
-  return value;
-}
-
-/// Watts per TFLOP/s at which a process holds its boost clock under FP32 load.
-double needed_watt_per_teraflop(double nanometres, const TimeConstants& constants) {
-  if (nanometres >= 20) return constants.watt_28nm;
-  if (nanometres >= 12) return constants.watt_16nm;
-  if (nanometres >= 7) return constants.watt_7nm;
-  return constants.watt_5nm;
-}
 
 /// A scheduler that must feed a whole warp's lanes every clock has no slot left for shared-memory
 /// loads.
@@ -48,31 +26,19 @@ bool is_fitted(const hardware::Architecture& arch, const TimeModel& model) {
   return std::find(known.begin(), known.end(), arch.name) != known.end();
 }
 
-double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants) {
-  const auto process = process_nanometres(gpu);
-  if (!gpu.power_watt || !process) return 1.0;
-  // Of boost: the base clock, and the geometric middle of both.
-  const double base = gpu.clock.base ? *gpu.clock.base / gpu.clock.boost : 1.0;
-  const double middle = std::sqrt(base);
-  const double teraflops = 2.0 * static_cast<double>(gpu.sm.count) *
-                           static_cast<double>(gpu.sm.fp32_lanes) * middle *
-                           gpu.clock.boost.base() / 1e12;
-  const double share = *gpu.power_watt / teraflops / needed_watt_per_teraflop(*process, constants);
-  return std::min(1.0, middle * std::pow(share, constants.power_exponent));
-}
-
 TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
-                              bool matrix, const TimeModel& model) {
-  const TimeConstants& constants = model.constants;
+                              bool matrix, const Constants& constants) {
+  const TimeConstants& fitted = constants.convolution.constants;
   const hardware::GpuSpec& gpu = machine.gpu;
+  const Attained reached = attained(machine, constants);
   const auto units = machine.best_units(compute, matrix);
   TimeMachine m;
-  m.constants = constants;
+  m.constants = fitted;
   m.sms = static_cast<double>(gpu.sm.count);
   m.tensor = units && units->pipe == hardware::Pipe::Tensor;
   m.vector_lanes = static_cast<double>(gpu.sm.fp32_lanes);
-  m.issue = constants.issue + (!m.tensor && wide_scheduler(gpu) ? constants.issue_wide : 0.0);
-  m.clock = gpu.clock.boost * sustained_clock_fraction(gpu, constants);
+  m.issue = fitted.issue + (!m.tensor && wide_scheduler(gpu) ? fitted.issue_wide : 0.0);
+  m.clock = gpu.clock.boost * reached.clock;
   const bool sustained = units && machine.rate_ceiling(*units)->is_measured();
   m.lanes = (rate / (sustained ? m.clock : gpu.clock.boost)).base() / 2.0 / m.sms;
   m.registers = gpu.sm.registers ? static_cast<double>(*gpu.sm.registers) : kDefaultRegisters;
@@ -89,15 +55,14 @@ TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond r
   if (machine.ceilings && machine.ceilings->shared) {
     m.shared_bandwidth = per_sm(machine.ceilings->shared->value, m.clock);
   }
-  m.launch = Seconds::from_base(constants.launch);
-  if (machine.ceilings && machine.ceilings->launch) m.launch = machine.ceilings->launch->value;
-  if (const auto l2 = machine.bandwidth(hardware::MemoryLevel::L2)) m.l2_bandwidth = l2->value;
+  m.launch = reached.launch;
+  m.l2_bandwidth = reached.l2;
   if (const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram)) {
-    m.dram_bandwidth = dram->value;
+    m.dram_bandwidth = dram->value * reached.convolutions;
   }
   m.one_winograd_shape = gpu.arch.library.one_winograd_shape;
   m.winograd_filter_gradient = gpu.arch.library.winograd_filter_gradient;
-  m.calibrated = !m.tensor && compute == DType::Fp32 && is_fitted(gpu.arch, model);
+  m.calibrated = !m.tensor && compute == DType::Fp32 && is_fitted(gpu.arch, constants.convolution);
   return m;
 }
 

@@ -2,25 +2,15 @@
 //
 // A GPU as the analytical time model sees it: a handful of numbers that `rooftile scale`
 // multiplies. Rates are those of the data sheet (or of measured ceilings) at the clock that the
-// board's power sustains:
-//
-//   clock = min(boost, middle * (W per TFLOP/s of the board at `middle` / W per TFLOP/s that the
-//                                process needs)^x),    middle = sqrt(base * boost)
-//
-// with the numbers of TimeConstants. Those of 28 and 16 nm are fitted on M40, TITAN X, P4 and T4;
-// the others follow published clocks of A40 and
-// L40 and are an extrapolation. Base and boost are both a vendor's choice, the one cautious (T4),
-// the other hopeful (M40, which is 6 % slower than TITAN X, the same chip with less boost): their
-// middle predicts left-out boards better than either. A GPU whose file states no power or process
-// keeps its boost clock, one without base clock has boost as its middle. Measured ceilings are what
-// was sustained: no power is taken from them again.
+// board's power sustains, bandwidths those that are attained (attained.h). Measured ceilings are
+// what was sustained: no power is taken from them again.
 #pragma once
 
 #include <optional>
 
 #include "core/result.h"
 #include "core/units.h"
-#include "cost/constants.h"
+#include "cost/attained.h"
 #include "hardware/machine.h"
 #include "ops/kernel_work.h"
 #include "traffic/access.h"
@@ -44,7 +34,7 @@ struct TimeMachine {
   BytesPerCycle shared_bandwidth;              ///< per SM
   std::optional<BytesPerCycle> l1_bandwidth;   ///< per SM; absent where the file states none
   std::optional<BytesPerSecond> l2_bandwidth;  ///< whole GPU
-  BytesPerSecond dram_bandwidth;               ///< pins
+  BytesPerSecond dram_bandwidth;               ///< attained
   Seconds launch;                              ///< of a kernel within a stream of kernels
   bool one_winograd_shape = false;             ///< hardware::LibraryFacts
   bool winograd_filter_gradient = true;        ///< hardware::LibraryFacts
@@ -52,21 +42,13 @@ struct TimeMachine {
   bool calibrated = false;  ///< vector FP32 of a generation the constants were fitted on
 };
 
-/// Clock that the power budget sustains under FP32 load, as a fraction of boost in (0, 1].
-double sustained_clock_fraction(const hardware::GpuSpec& gpu, const TimeConstants& constants);
-
 /// Whether convolutions of this architecture were fitted.
 bool is_fitted(const hardware::Architecture& arch, const TimeModel& model);
 
 /// The machine for kernels of `compute` arithmetic whose pipe does `rate`. Total: sizes that the
 /// file does not state are 0 (nothing is reused there).
 TimeMachine make_time_machine(const hardware::Machine& machine, FlopsPerSecond rate, DType compute,
-                              bool matrix, const TimeModel& model);
-
-/// Bytes per second that streaming kernels attain of the DRAM.
-inline double attained_dram(const TimeMachine& machine) {
-  return machine.constants.dram * machine.dram_bandwidth.base();
-}
+                              bool matrix, const Constants& constants);
 
 /// An error that names the first field of the GPU's file that traffic per level needs and that is
 /// missing (L1 size, L2 size, registers, shared memory) or impossible (lines, sectors).

@@ -86,10 +86,15 @@ class Lowering {
       scratch_ = executed(node.op, phase, options_, context(node), std::move(scratch_));
     }
     for (ops::KernelWork& work : scratch_) {
+      // A compiled or captured step knows its shapes: only eager kernels are waited for.
+      const bool waits = node.synchronizes && phase == Phase::Forward &&
+                         options_.execution == Execution::Eager && &work == &scratch_.back();
       kernels_.push_back({.name = block.name + "/" + node.name,
                           .phase = phase,
                           .block = static_cast<std::size_t>(&block - graph_.blocks.data()),
                           .count = block.repeat * node.count,
+                          .repeat = block.repeat,
+                          .waits = waits,
                           .work = std::move(work)});
     }
     scratch_.clear();

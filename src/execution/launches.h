@@ -28,8 +28,10 @@ std::string_view name_of(Phase phase);
 struct Launch {
   std::string name;  ///< "block/node", equal for all kernels of a node
   Phase phase = Phase::Forward;
-  std::size_t block = 0;   ///< index in Graph::blocks; says nothing for the optimizer's update
-  std::int64_t count = 1;  ///< launches per step
+  std::size_t block = 0;    ///< index in Graph::blocks; says nothing for the optimizer's update
+  std::int64_t count = 1;   ///< launches per step
+  std::int64_t repeat = 1;  ///< of them, repetitions of the block: count / repeat in each
+  bool waits = false;       ///< the host waits for its result (boolean indexing)
   ops::KernelWork work;
   bool operator==(const Launch&) const = default;
 };

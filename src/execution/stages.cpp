@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/integer.h"
+#include "core/number_of.h"
 
 namespace rooftile::execution {
 
@@ -127,10 +128,10 @@ Result<std::vector<Stage>> split_stages(const Graph& graph, std::int64_t stages)
   if (stages == 1) return std::vector<Stage>{Stage{.graph = graph, .count = 1, .output = {}}};
   Dealer dealer(graph);
   if (dealer.total() < stages) {
-    return bad_input(
-        graph.name,
-        fmt::format("{} layers are fewer than the {} stages of --pp", dealer.total(), stages),
-        fmt::format("choose --pp {} or less", dealer.total()));
+    return bad_input(graph.name,
+                     fmt::format("{} cannot be dealt to the {} stages of --pp",
+                                 number_of(dealer.total(), "layer"), stages),
+                     fmt::format("choose --pp {} or less", dealer.total()));
   }
   std::vector<Stage> result;
   const std::int64_t each = dealer.total() / stages;

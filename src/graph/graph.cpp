@@ -105,7 +105,7 @@ Status check_block(const Block& block, const std::string& model, Names& publishe
     return bad_input(where, fmt::format("{} repetitions are out of range", block.repeat),
                      fmt::format("a block repeats 1 to {} times", kMaxRepeat));
   }
-  Names known;  // beside `published`, which is not copied: a graph may have many blocks
+  Names known;  // besides `published`, which is not copied: a graph may have many blocks
   for (const Node& node : block.nodes) {
     const std::string node_where = fmt::format("{}/{}", where, node.name);
     ROOFTILE_CHECK(check_node(node, known, published, node_where));

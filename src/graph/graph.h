@@ -36,6 +36,9 @@ struct Node {
   /// Tensor parallel (execution/tensor_parallel.h): elements that the GPUs of a group add up behind
   /// this node's forward kernels (its output) and its backward kernels (the input's gradient).
   std::int64_t reduced_output = 0, reduced_gradient = 0;
+  /// An eager framework waits for the result before it can launch what follows: its shape depends
+  /// on values (boolean indexing).
+  bool synchronizes = false;
   bool operator==(const Node&) const = default;
 };
 
@@ -89,7 +92,7 @@ struct Graph {
   std::int64_t sequence = 0;    ///< tokens per sequence that this step processes; 0 for images
   std::int64_t context = 0;     ///< decode: tokens in the cache before the step
   std::int64_t parameters = 0;  ///< trainable parameters, tied ones once
-  /// In memory beside `parameters`, but not read by this step (T5's encoder in decode).
+  /// In memory besides `parameters`, but not read by this step (T5's encoder in decode).
   std::int64_t idle_parameters = 0;
   std::vector<Block> blocks;
   std::optional<KvCache> kv_cache;  ///< for decoders in prefill and decode

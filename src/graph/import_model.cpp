@@ -95,7 +95,7 @@ Result<Graph> import_document(const ModelSource& source, std::string model,
   for (const Importer& importer : kImporters) {
     formats.push_back(fmt::format("{} (has {})", importer.format, importer.expects));
   }
-  return root.error("this is no model description that is known",
+  return root.error("this is not a known model format",
                     fmt::format("known formats: {}", fmt::join(formats, ", ")));
 }
 
@@ -157,12 +157,20 @@ class Found {
     } else if (catalog_->layer(file) != catalog_->layer(file_)) {  // the user's own comes first
       const bool wins = catalog_->layer(file) > catalog_->layer(file_);
       hidden_ = catalog_->name_of(wins ? file_ : file);
-      if (wins) file_ = file;
+      if (!wins) return;
+      file_ = file;
+      rival_.clear();
+    } else if (file != file_) {
+      rival_ = catalog_->name_of(file);
     }
   }
   [[nodiscard]] bool empty() const { return file_.empty(); }
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] Result<Catalog::File> read() const {
+    if (!rival_.empty())
+      return bad_input(rival_,
+                       fmt::format("answers to the same name as {}", catalog_->name_of(file_)),
+                       "rename one of them, or give the path of the one that is meant");
     ROOFTILE_TRY(Catalog::File file, catalog_->read(file_));
     if (file.replaces.empty()) file.replaces = hidden_;
     return file;
@@ -171,6 +179,7 @@ class Found {
  private:
   const Catalog* catalog_;
   std::string file_, hidden_;
+  std::string rival_;  ///< of the same layer: nothing says which one is meant
 };
 
 /// The catalogue file of a built-in model by name or alias.

@@ -24,8 +24,9 @@ std::string file_of(std::string_view isa) {
 }
 
 Status read_sm(const JsonView& root, ArchitectureSm& sm) {
-  static constexpr std::array<std::string_view, 6> kKeys{
-      "warp_size", "schedulers", "max_threads", "max_blocks", "registers", "flop_per_clock"};
+  static constexpr std::array<std::string_view, 7> kKeys{
+      "warp_size", "schedulers",     "max_threads",           "max_blocks",
+      "registers", "flop_per_clock", "exponentials_per_clock"};
   constexpr std::int64_t kMostLanes = 1 << 12;
   constexpr std::int64_t kMostSchedulers = 64;
   ROOFTILE_TRY(const JsonView object, root.at("sm"));
@@ -37,6 +38,11 @@ Status read_sm(const JsonView& root, ArchitectureSm& sm) {
   ROOFTILE_CHECK(read_count(object, "max_threads", sm.max_threads));
   ROOFTILE_CHECK(read_count(object, "max_blocks", sm.max_blocks));
   ROOFTILE_CHECK(read_count(object, "registers", sm.registers));
+  if (const auto exponentials = object.find("exponentials_per_clock")) {
+    constexpr std::int64_t kMostExponentials = 1 << 12;
+    ROOFTILE_TRY(const auto count, exponentials->integer(1, kMostExponentials));
+    sm.exponentials_per_clock = static_cast<double>(count);
+  }
   ROOFTILE_TRY(const JsonView rates, object.at("flop_per_clock"));
   ROOFTILE_CHECK(read_flop_per_clock(object, sm.flop_per_clock));
   if (!sm.flop_per_clock.contains({DType::Fp32, Pipe::Vector}))
@@ -65,7 +71,7 @@ Status read_memory(const JsonView& root, ArchitectureMemory& memory) {
   ROOFTILE_TRY(memory.sector, read_width(object, "sector"));
   ROOFTILE_TRY(memory.line, read_width(object, "line"));
   if (memory.sector > memory.line)
-    return object.error(fmt::format("a sector of {:g} B is more than a line of {:g} B",
+    return object.error(fmt::format("a sector of {:g} B is larger than a line of {:g} B",
                                     memory.sector.base(), memory.line.base()));
   ROOFTILE_CHECK(read(object, "l1", memory.l1));
   const auto l2 = object.find("l2");
@@ -76,7 +82,7 @@ Status read_memory(const JsonView& root, ArchitectureMemory& memory) {
   ROOFTILE_TRY(range.least, positive<Bytes>(least));
   ROOFTILE_TRY(const JsonView most, l2->at("most"));
   ROOFTILE_TRY(range.most, positive<Bytes>(most));
-  if (range.least > range.most) return l2->error("the least is more than the most");
+  if (range.least > range.most) return l2->error("the minimum is greater than the maximum");
   memory.l2 = range;
   return {};
 }
@@ -88,9 +94,24 @@ Status read_flag(const JsonView& object, std::string_view key, bool& flag) {
   return {};
 }
 
+Result<AttentionKernels> read_attention(const JsonView& object) {
+  static constexpr std::array<std::string_view, 4> kKeys{"family", "rows", "granule",
+                                                         "packs_groups"};
+  constexpr std::int64_t kMostRows = 1 << 12;
+  ROOFTILE_CHECK(object.expect_keys(kKeys));
+  AttentionKernels kernels;
+  ROOFTILE_TRY(kernels.family, required_string(object, "family"));
+  ROOFTILE_TRY(const JsonView rows, object.at("rows"));
+  ROOFTILE_TRY(kernels.rows, rows.integer(1, kMostRows));
+  ROOFTILE_TRY(const JsonView granule, object.at("granule"));
+  ROOFTILE_TRY(kernels.granule, granule.integer(1, kernels.rows));
+  ROOFTILE_CHECK(read_flag(object, "packs_groups", kernels.packs_groups));
+  return kernels;
+}
+
 Status read_library(const JsonView& root, LibraryFacts& library) {
-  static constexpr std::array<std::string_view, 4> kKeys{"kernel_family", "one_winograd_shape",
-                                                         "winograd_filter_gradient", "cluster"};
+  static constexpr std::array<std::string_view, 5> kKeys{
+      "kernel_family", "one_winograd_shape", "winograd_filter_gradient", "cluster", "attention"};
   const auto object = root.find("library");
   if (!object) return {};
   ROOFTILE_CHECK(object->expect_keys(kKeys));
@@ -101,6 +122,9 @@ Status read_library(const JsonView& root, LibraryFacts& library) {
   if (const auto cluster = object->find("cluster")) {
     constexpr std::int64_t kMostBlocks = 16;
     ROOFTILE_TRY(library.cluster, cluster->integer(1, kMostBlocks));
+  }
+  if (const auto attention = object->find("attention")) {
+    ROOFTILE_TRY(library.attention, read_attention(*attention));
   }
   return read_flag(*object, "winograd_filter_gradient", library.winograd_filter_gradient);
 }
@@ -137,7 +161,7 @@ Status read_counters(const JsonView& root, std::optional<CounterFacts>& out) {
     ROOFTILE_TRY(const JsonView request, object->at("request"));
     if (*facts.request != 64_B && *facts.request != 128_B)
       return request.error(
-          fmt::format("requests of {:g} B are not known here", facts.request->base()),
+          fmt::format("requests of {:g} B are not supported", facts.request->base()),
           "the counters count requests of \"64 B\" or \"128 B\"");
   }
   out = facts;
@@ -245,9 +269,10 @@ Result<Architecture> load_architecture(const Catalog& catalog, std::string_view 
   ROOFTILE_TRY(const Catalog::File file, catalog.read(file_of(isa)));
   ROOFTILE_TRY(Architecture arch, parse_architecture(file.content, file.name));
   if (arch.isa != isa)
-    return bad_input(file.name + ":/isa",
-                     fmt::format("\"{}\" in a file that is called {}", printable(arch.isa), isa),
-                     "the file is called after the instruction set");
+    return bad_input(
+        file.name + ":/isa",
+        fmt::format("\"{}\" does not match the file name {}", printable(arch.isa), isa),
+        "the file is named after the instruction set");
   arch.input = make_input("architecture", arch.isa, file);
   return arch;
 }

@@ -30,6 +30,7 @@ struct ArchitectureSm {
   std::optional<std::int64_t> registers;  ///< 32-bit registers
   /// FLOP per clock: dense, tensor rates with FP32 accumulation.
   std::map<RateKey, double> flop_per_clock;
+  std::optional<double> exponentials_per_clock;  ///< of the special-function units
 };
 
 /// How SMs ask their caches, where a GPU file states nothing else; and the L2 sizes of the known
@@ -44,12 +45,21 @@ struct ArchitectureMemory {
   std::optional<Range> l2;
 };
 
+/// How the usual library of fused attention cuts its work on this instruction set.
+struct AttentionKernels {
+  std::string family;         ///< kernels whose levels are fitted together: "flash2", "flash3"
+  std::int64_t rows = 128;    ///< of queries in a tile, for heads wider than 64; up to 64 it is 128
+  std::int64_t granule = 16;  ///< rows that one matrix instruction multiplies at least
+  bool packs_groups = false;  ///< query heads that share keys stand side by side in a tile
+};
+
 /// Which kernels the vendor's libraries run.
 struct LibraryFacts {
   std::string kernel_family;        ///< whose FP32 matrix products run; the isa where not stated
   bool one_winograd_shape = false;  ///< one fused Winograd tile shape, not all that were shipped
   bool winograd_filter_gradient = true;  ///< Winograd is taken for filter gradients
   std::int64_t cluster = 1;  ///< thread blocks of a 16- or 8-bit product that share their loads
+  std::optional<AttentionKernels> attention;
 };
 
 enum class Profiler : std::uint8_t { Nvprof, NsightCompute, Rocprof };

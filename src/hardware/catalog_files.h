@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the catalogue have in common, beside their form.
+// What the files of the catalogue have in common, apart from their form.
 #pragma once
 
 #include <cstddef>

@@ -144,7 +144,7 @@ Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
     ROOFTILE_TRY(ceilings.launch, measured<Seconds>(*launch));
   }
   if (ceilings.bandwidth.empty() && ceilings.rate.empty())
-    return root.error("holds no ceiling", "state at least one \"bandwidth\" or \"rate\"");
+    return root.error("contains no ceilings", "state at least one \"bandwidth\" or \"rate\"");
   ceilings.file = std::move(file);
   return ceilings;
 }
@@ -164,7 +164,7 @@ Result<Ceilings> recognise(std::string_view text, const std::string& path) {
     return ceilings_of(file, path);
   }
   if (trim(text).starts_with('{')) return parse_ceilings(text, path);
-  return bad_input(path, "this is not a file of measured ceilings that is known here",
+  return bad_input(path, "this is not a known format of measured ceilings",
                    "formats, recognised by their content:" + formats);
 }
 

@@ -22,7 +22,7 @@ Status check_printable(const JsonView& member, std::string_view text) {
                       "write it on one line");
 }
 
-/// Collects the pointers of the values below `view`; `all` gets those of objects, too.
+/// Collects the pointers of the values below `view`; `all` also gets those of objects.
 Status collect(const JsonView& view, std::vector<std::string>& leaves, std::set<std::string>& all) {
   all.insert(view.pointer());
   if (!view.is_object()) {
@@ -100,7 +100,7 @@ Status expect_schema(const JsonView& root, std::string_view format) {
   ROOFTILE_TRY(const JsonView schema, root.at("schema"));
   ROOFTILE_TRY(const std::int64_t version, schema.integer(0, 1 << 20));
   if (version == 1) return {};
-  return schema.unsupported(fmt::format("schema {} is not known here", version),
+  return schema.unsupported(fmt::format("schema {} is not supported", version),
                             fmt::format("this version reads schema 1 ({})", format));
 }
 
@@ -117,7 +117,7 @@ Result<Sources> read_sources(const JsonView& root, std::span<const std::string_v
   for (const auto& [pointer, member] : members) {
     if (!all.contains(pointer)) {
       const std::vector<std::string_view> known(all.begin(), all.end());
-      return member.error(fmt::format("no value has the pointer \"{}\"", printable(pointer)),
+      return member.error(fmt::format("the pointer \"{}\" matches no value", printable(pointer)),
                           did_you_mean(pointer, known, "sections are"));
     }
     ROOFTILE_TRY(std::string text, member.string());

@@ -2,7 +2,7 @@
 //
 // Reads "id", "name" and "aliases" off a GPU file without building a document: one pass over the
 // text that stops when all three are seen, so finding one name among fifty files takes
-// microseconds. Only strings without escapes count as names; a text that is no JSON object gives
+// microseconds. Only strings without escapes count as names; a text that is not a JSON object gives
 // nothing, and parse_gpu() then says what is wrong with it.
 #pragma once
 

@@ -29,23 +29,22 @@ constexpr std::string_view kAllowance = "allowance";
 constexpr std::array<Check, 29> kChecks{{
     {{kUnitSlip, "every value is within orders of magnitude of real GPUs and of other values"},
      check_unit_slip},
-    {{"architecture", "architecture and vendor are those of the ISA"}, check_architecture},
+    {{"architecture", "architecture and vendor match the ISA"}, check_architecture},
     {{"rate-unchecked", "every peak has its FLOP per clock, in the file or by its ISA"},
      check_rate_unchecked},
     {{"peak-product", "peak = SMs x FLOP per clock x clock, within 2 %"}, check_peak_product},
     {{"peak-twice", "no peak is twice that product (a figure with sparsity)"}, check_peak_twice},
     {{"peak-half", "no peak is half that product (multiply-adds counted once)"}, check_peak_half},
-    {{"arch-rate", "FLOP per SM and clock are those of the architecture"}, check_arch_rate},
+    {{"arch-rate", "FLOP per SM and clock match the architecture"}, check_arch_rate},
     {{"fp32-lanes", "flop_per_clock.fp32 = 2 x fp32_lanes"}, check_fp32_lanes},
-    {{"tensor-ratio", "BF16, TF32, FP8 and FP4 stand in the usual ratio to FP16"},
-     check_tensor_ratio},
-    {{"tensor-vector", "tensor, FP64 and FP16 rates stand in a plausible ratio to the vector rate"},
+    {{"tensor-ratio", "BF16, TF32, FP8 and FP4 have the usual ratio to FP16"}, check_tensor_ratio},
+    {{"tensor-vector", "tensor, FP64 and FP16 rates have a plausible ratio to the vector rate"},
      check_tensor_vector},
     {{"accumulate", "accumulating in FP16 is twice as fast as the rate in peak"}, check_accumulate},
     {{"clock-order", "base and tensor clock do not exceed boost"}, check_clock_order},
-    {{"power", "FP32 rate per watt is that of a GPU"}, check_power},
+    {{"power", "FP32 rate per watt is plausible for a GPU"}, check_power},
     {{"warps", "max_warps x warp_size = max_threads"}, check_warps},
-    {{"sm-limits", "warp size, registers, threads and blocks of an SM are those of its ISA"},
+    {{"sm-limits", "warp size, registers, threads and blocks of an SM match its ISA"},
      check_sm_limits},
     {{"l2-die", "the L2 size is that of a known die of the architecture"}, check_l2_die},
     {{"dram-type", "the DRAM type is known"}, check_dram_type},
@@ -107,7 +106,7 @@ void check_allowances(const GpuSpec& gpu, const std::set<std::string>& used,
   for (const auto& [key, reason] : gpu.lint_allow) {
     const auto [rule, pointer] = split_allowance(key);
     if (std::find(ids.begin(), ids.end(), rule) == ids.end()) {
-      report.add("/lint/allow", fmt::format("\"{}\" is no rule; {}", printable(rule),
+      report.add("/lint/allow", fmt::format("\"{}\" is not a lint rule; {}", printable(rule),
                                             did_you_mean(rule, ids, "rules are")));
     } else if (!used.contains(key)) {
       report.add("/lint/allow", fmt::format("\"{}\" allows nothing: no such finding", key));

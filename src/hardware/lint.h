@@ -35,7 +35,7 @@ struct LintRule {
 /// All rules, in the order in which they run.
 std::span<const LintRule> lint_rules();
 
-/// Allowed findings are in the list, too. Values off by orders of magnitude (rule unit-slip) hide
+/// Allowed findings are also in the list. Values off by orders of magnitude (rule unit-slip) hide
 /// the rules that would follow from them.
 std::vector<LintFinding> lint(const GpuSpec& gpu);
 

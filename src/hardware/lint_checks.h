@@ -47,7 +47,7 @@ constexpr Plausible kLink{1e9, 5e12, "B/s"};
 /// Reports a value out of the range, and the prefix that would put it right.
 void expect(double value, const Plausible& range, std::string_view pointer, LintReport& report);
 
-/// Beyond this factor a number is no rounding, no other clock and no figure with sparsity.
+/// Beyond this factor rounding, another clock or a figure with sparsity do not explain a number.
 constexpr double kSlip = 100.0;
 
 /// Reports a value that is more than kSlip times `expected`, or less than a kSlip-th of it.

@@ -83,7 +83,7 @@ std::string suggestion(std::string_view wanted, const std::vector<GpuEntry>& ent
   if (near.size() > kMost) near.resize(kMost);
   if (!near.empty()) return fmt::format("did you mean {}?", fmt::join(near, ", "));
   if (const auto id = nearest_id(wanted, entries)) return fmt::format("did you mean \"{}\"?", *id);
-  return "`rooftile gpus` lists the known GPUs; a path to a JSON file works, too";
+  return "`rooftile gpus` lists the known GPUs; the path of a JSON file also works";
 }
 
 }  // namespace

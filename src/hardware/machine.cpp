@@ -125,7 +125,7 @@ Result<Machine> load_machine(const Catalog& catalog, std::string_view gpu,
   ROOFTILE_TRY(machine.ceilings, load_ceilings(*machine_file));
   if (machine.ceilings->of_processor()) {
     return bad_input(*machine_file + ":/environment/backend",
-                     fmt::format("the ceilings are those of a processor ({}), not of a GPU",
+                     fmt::format("the ceilings were measured on a processor ({}), not on a GPU",
                                  machine.ceilings->device),
                      "measure the GPU: rooftile characterize --backend cuda, hip or opencl");
   }

@@ -25,7 +25,7 @@ Result<Range> read_range(const JsonView& object, std::string_view unit) {
   ROOFTILE_TRY(range.least, number_with_unit(least, unit));
   ROOFTILE_TRY(const JsonView most, object.at("most"));
   ROOFTILE_TRY(range.most, number_with_unit(most, unit));
-  if (range.least > range.most) return object.error("the least is more than the most");
+  if (range.least > range.most) return object.error("the minimum is greater than the maximum");
   return range;
 }
 
@@ -74,9 +74,10 @@ Result<std::optional<MemoryType>> find_memory_type(const Catalog& catalog, std::
   ROOFTILE_TRY(const Catalog::File file, catalog.read(memory_type_file(name)));
   ROOFTILE_TRY(MemoryType type, parse_memory_type(file.content, file.name));
   if (type.name != name)
-    return bad_input(file.name + ":/name",
-                     fmt::format("\"{}\" in a file that is called {}", printable(type.name), name),
-                     "the file is called after the type");
+    return bad_input(
+        file.name + ":/name",
+        fmt::format("\"{}\" does not match the file name {}", printable(type.name), name),
+        "the file is named after the type");
   return std::optional(std::move(type));
 }
 

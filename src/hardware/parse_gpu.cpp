@@ -203,7 +203,7 @@ Status read_identity(const JsonView& root, GpuSpec& gpu) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
   if (gpu.id.empty() || !plain)
-    return id.error(fmt::format("\"{}\" is no id", printable(gpu.id)),
+    return id.error(fmt::format("\"{}\" is not a valid id", printable(gpu.id)),
                     "use lower case letters, digits and '-', as in \"h100-sxm\"");
   ROOFTILE_TRY(gpu.name, required_string(root, "name"));
   ROOFTILE_TRY(gpu.aliases, read_strings(root, "aliases"));
@@ -234,7 +234,7 @@ Status attach_architecture(const Catalog& catalog, const JsonView& root, GpuSpec
   return {};
 }
 
-/// A type that nobody knows is no error: lint says it.
+/// An unknown type is not an error here: lint reports it.
 Status attach_memory_type(const Catalog& catalog, DramSpec& dram) {
   ROOFTILE_TRY(dram.known, find_memory_type(catalog, dram.type));
   if (dram.known) return {};

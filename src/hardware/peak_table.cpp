@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/line_fields.h"
+#include "core/number_of.h"
 #include "core/text.h"
 #include "hardware/roof_file.h"
 
@@ -80,7 +81,7 @@ Status peaks_row(const LineFields& header, const LineFields& row, const Place& p
                  RoofFile& file) {
   const auto label = header.find("label");
   const std::string name = label ? std::string(trim(row[*label])) : std::string();
-  // A theoretical row beside a measured one is not a ceiling that was reached.
+  // A theoretical row next to a measured one is not a ceiling that was reached.
   if (name.starts_with("theor")) return {};
   MeasuredRoof compute{.label = name + " FP32",
                        .level = {},
@@ -135,8 +136,8 @@ Result<RoofFile> read_peak_table(std::string_view text, const std::string& name)
     const Place place{.name = name, .line = static_cast<std::int64_t>(i) + 1};
     if (line.empty()) continue;
     if (!row.split(line, delimiter) || row.size() < header.size()) {
-      return bad_input(place.where(), fmt::format("the row has {} fields, the header has {}",
-                                                  row.size(), header.size()));
+      return bad_input(place.where(), fmt::format("the row has {}, the header has {}",
+                                                  number_of(row.size(), "field"), header.size()));
     }
     if (table == Table::Bench) {
       ROOFTILE_CHECK(bench_row(header, row, place, file));

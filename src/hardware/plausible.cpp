@@ -15,7 +15,7 @@ namespace rooftile::hardware {
 
 namespace {
 
-// Processors, too, have such ceilings, so the ranges reach further down than those of GPUs.
+// Processors also have such ceilings, so the ranges reach further down than those of GPUs.
 constexpr Plausible kBandwidth{1e9, 1e15, "B/s"};
 constexpr Plausible kRate{1e8, 1e18, "FLOP/s"};
 constexpr Plausible kLaunch{1e-8, 1e-3, "s"};

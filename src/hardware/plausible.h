@@ -32,7 +32,7 @@ Status check_plausible(const Ceilings& ceilings);
 /// overlay.
 std::vector<Input> lint_inputs(const GpuSpec& gpu, const Catalog& catalog);
 
-/// The findings that are no errors: "lint: FILE:/pointer: message (rule)".
+/// The findings that are not errors: "lint: FILE:/pointer: message (rule)".
 std::vector<std::string> warnings_of(const Machine& machine);
 std::vector<std::string> warnings_of(const Ceilings& ceilings);
 /// Links of a system that are faster than those its GPU has.

@@ -115,12 +115,12 @@ Result<Ceilings> ceilings_of(const RoofFile& file, const std::string& name) {
   constexpr double kMost = 1e19;  // B/s or FLOP/s
   for (const MeasuredRoof& roof : roofs) {
     if (!(roof.value > 0) || roof.value > kMost)
-      return bad_input(roof.where, fmt::format("\"{}\": {:g} {} is not the rate of a machine",
-                                               printable(roof.label), roof.value,
-                                               roof.memory ? "B/s" : "FLOP/s"));
+      return bad_input(roof.where,
+                       fmt::format("\"{}\": {:g} {} is not a plausible rate", printable(roof.label),
+                                   roof.value, roof.memory ? "B/s" : "FLOP/s"));
     ROOFTILE_CHECK(roof.memory ? add_memory(roof, out) : add_rate(roof, out));
   }
-  if (out.bandwidth.empty() && out.rate.empty()) return bad_input(name, "holds no ceiling");
+  if (out.bandwidth.empty() && out.rate.empty()) return bad_input(name, "contains no ceilings");
   return out;
 }
 

@@ -4,7 +4,7 @@
 // try) and tables of peaks (roofline.csv of rocm-amdgpu-bench, as rocprof-compute brings it, or
 // label,peak_flops,peak_bandwidth). One reader per format behind one table; the format is
 // recognised from the content. `--machine` of every command reads them through load_ceilings()
-// (hardware/ceilings.h), `roofline` also takes them beside the exports.
+// (hardware/ceilings.h), `roofline` also takes them with the exports.
 #pragma once
 
 #include <cstdint>

@@ -252,9 +252,9 @@ Result<SystemSpec> system_of(const Catalog& catalog, const GpuSpec& gpu, std::in
       std::max(gpu.interconnect ? gpu.interconnect->gpus.value_or(kGpusOfAHost) : 0,
                gpu.pcie ? gpu.pcie->gpus.value_or(kGpusOfAHost) : 0);
   return bad_input(gpu.file,
-                   fmt::format("{} GPUs are more than the {} that the links of one {} join", gpus,
-                               joined, gpu.name),
-                   fmt::format("say what joins the nodes: {}", systems_for(catalog, gpu)));
+                   fmt::format("{} GPUs are more than the {} that the links of one {} connect",
+                               gpus, joined, gpu.name),
+                   fmt::format("say what connects the nodes: {}", systems_for(catalog, gpu)));
 }
 
 namespace {

@@ -18,7 +18,7 @@ struct Move {
   MoveKind kind = MoveKind::Contiguous;
   Shape input;              ///< the largest input
   Shape result;             ///< rank 0 = as the input
-  std::int64_t others = 0;  ///< elements read beside the input: masks, further operands
+  std::int64_t others = 0;  ///< elements read in addition to the input: masks, further operands
   bool to_cache = false;    ///< a Write in the format of the key/value cache
 
   [[nodiscard]] Status check() const;

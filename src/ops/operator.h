@@ -72,16 +72,16 @@ using KernelList = std::vector<KernelWork>;
 
 template <typename T>
 concept Operator = std::copyable<T> && std::equality_comparable<T> &&
-    requires(const T& op, const LowerContext& context, KernelList& out) {
-  { T::kName } -> std::convertible_to<std::string_view>;
-  { op.check() } -> std::same_as<Status>;
-  { op.output() } -> std::same_as<Shape>;
-  { op.parameters() } -> std::same_as<std::int64_t>;
-  { op.saved(context) } -> std::same_as<Saved>;
-  { op.forward(context, out) } -> std::same_as<void>;
-  { op.backward(context, out) } -> std::same_as<void>;
-  { op.accumulate(context, out) } -> std::same_as<void>;
-};
+                   requires(const T& op, const LowerContext& context, KernelList& out) {
+                     { T::kName } -> std::convertible_to<std::string_view>;
+                     { op.check() } -> std::same_as<Status>;
+                     { op.output() } -> std::same_as<Shape>;
+                     { op.parameters() } -> std::same_as<std::int64_t>;
+                     { op.saved(context) } -> std::same_as<Saved>;
+                     { op.forward(context, out) } -> std::same_as<void>;
+                     { op.backward(context, out) } -> std::same_as<void>;
+                     { op.accumulate(context, out) } -> std::same_as<void>;
+                   };
 
 /// An error when a size is not positive or the product of all of them exceeds Shape::kMaxElements;
 /// `what` names the tensor ("linear weight"). Errors carry no `where`; the importer adds it.

@@ -14,7 +14,7 @@ enum class Optimizer : std::uint8_t { Sgd, SgdMomentum, Adam, AdamW };
 std::string_view name_of(Optimizer optimizer);
 Result<Optimizer> parse_optimizer(std::string_view text);
 
-/// FP32 numbers that the optimizer keeps per parameter, beside a master copy of the weights.
+/// FP32 numbers that the optimizer keeps per parameter, apart from a master copy of the weights.
 std::int64_t optimizer_moments(Optimizer optimizer);
 /// True when the storage type is too narrow to update in place.
 bool keeps_master_weights(const Precision& precision);

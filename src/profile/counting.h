@@ -20,6 +20,8 @@ struct Counting {
   std::optional<hardware::CounterFacts> facts;  ///< nothing where the device is unknown
   bool packed_fp32 = false;  ///< FADD2, FMUL2 and FFMA2 count pairs, apart from FADD, FMUL and FFMA
   std::string relative;      ///< the isa whose facts these are, where the device has no file
+  /// Only the family is known ("gfx9"), and its chips count requests of different sizes.
+  bool request_unknown = false;
 
   [[nodiscard]] bool is(hardware::Profiler tool) const { return facts && facts->tool == tool; }
 };

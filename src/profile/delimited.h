@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a profiler's tables (core/line_fields.h) that are no plain numbers.
+// Fields of a profiler's tables (core/line_fields.h) that are not plain numbers.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace rooftile::profile {
 
 /// "(256, 1, 1)" or "256" -> three numbers.
 std::optional<std::array<std::int64_t, 3>> parse_dim3(std::string_view text);
-/// The same of three fields; nothing where one of them is no size.
+/// The same of three fields; nothing where one of them is not a size.
 std::optional<std::array<std::int64_t, 3>> parse_dim3(
     const std::array<std::string_view, 3>& fields);
 

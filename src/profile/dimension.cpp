@@ -29,6 +29,7 @@ Words words_of(Dimension dimension) {
     case Dimension::PerCycle: return {"a rate per cycle", "byte/cycle, inst/cycle"};
     case Dimension::CountRate: return {"a count per second", "inst/second"};
     case Dimension::Count: return {"a count", "inst, sector, cycle, or none"};
+    case Dimension::Share: return {"a share", "%"};
   }
   return {};
 }
@@ -58,6 +59,7 @@ bool fits(Dimension dimension, UnitKind kind) {
     case Dimension::PerCycle: return kind == UnitKind::PerCycle || kind == UnitKind::Count;
     case Dimension::CountRate: return kind == UnitKind::CountPerSecond;
     case Dimension::Count: return kind == UnitKind::Count;
+    case Dimension::Share: return kind == UnitKind::Percent;
   }
   return false;
 }
@@ -65,6 +67,7 @@ bool fits(Dimension dimension, UnitKind kind) {
 }  // namespace
 
 Dimension dimension_of(std::string_view counter) {
+  if (has(counter, ".pct_of_peak_sustained")) return Dimension::Share;
   if (counter == "duration" || has(counter, "__time_")) return Dimension::Time;
   const bool bytes = has(counter, "bytes") || counter.ends_with("data volume");
   if (counter.ends_with("_throughput")) return Dimension::ByteRate;  // nvprof
@@ -86,6 +89,7 @@ bool needs_unit(std::string_view counter) {
     case Dimension::Clock:
     case Dimension::CountRate: return true;
     case Dimension::PerCycle: return has(counter, "bytes");
+    case Dimension::Share:
     case Dimension::Count: return false;
   }
   return true;
@@ -125,7 +129,7 @@ Status check_average(const SummedTime& time, const TextSource& source) {
   const double sum = time.calls * time.average;
   if (!(sum > 0.0) || time.total < 0.0 || std::abs(time.total / sum - 1.0) <= kRounded) return {};
   return bad_input(source.where(),
-                   fmt::format("a total of {}, but {:g} calls of {} on average are {}",
+                   fmt::format("the total is {}, but {:g} calls of {} on average make {}",
                                format_time(Seconds::from_base(time.total)), time.calls,
                                format_time(Seconds::from_base(time.average)),
                                format_time(Seconds::from_base(sum))),

@@ -22,6 +22,7 @@ enum class Dimension : std::uint8_t {
   PerCycle,   ///< bytes, instructions or operations per cycle; Nsight Compute drops the "/cycle"
   CountRate,  ///< instructions or operations per second
   Count,      ///< instructions, sectors, transactions, cycles
+  Share,      ///< of what a unit can do, in per cent
 };
 
 Dimension dimension_of(std::string_view counter);

@@ -8,10 +8,15 @@
 #include <map>
 #include <set>
 
+#include "core/number_of.h"
 #include "core/text.h"
+#include "hardware/architecture.h"
+#include "profile/export_roofs.h"
 #include "profile/formula.h"
 #include "profile/kernel_time.h"
 #include "profile/launch_groups.h"
+#include "profile/rates.h"
+#include "profile/shapes.h"
 #include "profile/tensor_ops.h"
 
 namespace rooftile::profile {
@@ -31,7 +36,9 @@ struct Findings {
   std::int64_t dropped = 0;                     ///< launches left out for an n/a
   std::int64_t dropped_from = 0;                ///< kernels they belong to
   std::int64_t assumed_volta = 0, shape_unknown = 0, tensor_uncounted = 0;
-  std::int64_t uneven = 0;  ///< kernels whose counters cover different numbers of launches
+  std::int64_t uneven = 0;    ///< kernels whose counters cover different numbers of launches
+  std::int64_t rated = 0;     ///< kernels with rates, but without times
+  std::int64_t requests = 0;  ///< kernels whose requests are counted, but not their size
 
   void used(std::string_view quantity, const std::string& text) {
     formulas[{std::string(quantity), text}] += 1;
@@ -128,6 +135,17 @@ void total_flops(KernelRecord& record) {
   if (sum.base() > 0.0 || (counted && record.flops_complete)) record.flops = sum;
 }
 
+constexpr const char* kShareText = "the profiler's own throughput of each unit, in % of its peak";
+
+void add_rates(const KernelSeries& kernel, const Counting& counting, KernelRecord& record,
+               Findings& findings) {
+  auto found = rates_of(kernel, counting);
+  if (!found) return;
+  for (const auto& [quantity, text] : found->formulas) findings.used(quantity, text);
+  record.rates = std::move(found->rates);
+  findings.rated += 1;
+}
+
 KernelRecord evaluate_kernel(const KernelSeries& kernel, const Counting& counting,
                              const EvaluateOptions& options, Findings& findings) {
   KernelRecord record;
@@ -152,107 +170,29 @@ KernelRecord evaluate_kernel(const KernelSeries& kernel, const Counting& countin
   add_tensor(kernel, {.counting = counting, .time = known, .always_512 = options.tensor_512},
              record, findings);
   total_flops(record);
+  record.speed_of_light = speed_of_light(kernel, known);
+  if (record.speed_of_light.any()) findings.used("share of peak", kShareText);
+  if (!known) add_rates(kernel, counting, record, findings);
+  if (counting.request_unknown &&
+      (find_counter(kernel, "TCP_TOTAL_CACHE_ACCESSES_sum") != nullptr ||
+       find_counter(kernel, "TCP_TCC_READ_REQ_sum") != nullptr)) {
+    findings.requests += 1;
+  }
   return record;
 }
 
 void add_groups(const KernelSeries& kernel, const Counting& counting,
-                const EvaluateOptions& options, KernelRecord& record) {
+                const EvaluateOptions& options, const std::vector<TracedWork>& works,
+                KernelRecord& record) {
   Findings ignored;  // the kernel as a whole has said it all
   for (const KernelSeries& group : launch_groups(kernel)) {
     KernelRecord& one =
         record.groups.emplace_back(evaluate_kernel(group, counting, options, ignored));
     for (const Launch& launch : group.launch_list) one.ordinals.push_back(launch.ordinal);
-    if (!group.launch_list.empty()) one.product = group.launch_list.front().product;
+    const std::uint32_t work = group.launch_list.empty() ? 0 : group.launch_list.front().work;
+    if (work != 0 && work <= works.size()) one.traced = works[work - 1];
+    count_shapes(group, works, one);
   }
-}
-
-/// peak_sustained (per cycle) times the clock of its unit.
-struct PeakSource {
-  std::optional<MemoryLevel> level;
-  std::optional<RateKey> rate;
-  double factor = 1;
-  std::string_view peak, clock;
-};
-
-constexpr std::string_view kSmClock = "sm__cycles_elapsed.avg.per_second";
-
-constexpr PeakSource level_peak(MemoryLevel level, std::string_view peak, std::string_view clock) {
-  return {.level = level, .rate = {}, .factor = 1, .peak = peak, .clock = clock};
-}
-
-/// `factor` FLOPs for each of what the counter counts.
-constexpr PeakSource rate_peak(DType dtype, Pipe pipe, double factor, std::string_view peak) {
-  return {
-      .level = {}, .rate = RateKey{dtype, pipe}, .factor = factor, .peak = peak, .clock = kSmClock};
-}
-
-constexpr std::array<PeakSource, 9> kPeakSources{{
-    level_peak(MemoryLevel::Dram, "dram__bytes.sum.peak_sustained",
-               "dram__cycles_elapsed.avg.per_second"),
-    level_peak(MemoryLevel::L2, "lts__t_bytes.sum.peak_sustained",
-               "lts__cycles_elapsed.avg.per_second"),
-    level_peak(MemoryLevel::L1, "l1tex__t_bytes.sum.peak_sustained",
-               "l1tex__cycles_elapsed.avg.per_second"),
-    rate_peak(DType::Fp32, Pipe::Vector, 2,
-              "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"),
-    rate_peak(DType::Fp32, Pipe::Vector, 1,
-              "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2"),
-    rate_peak(DType::Fp64, Pipe::Vector, 2,
-              "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained"),
-    rate_peak(DType::Fp64, Pipe::Vector, 1,
-              "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2"),
-    rate_peak(DType::Fp16, Pipe::Vector, 2,
-              "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained"),
-    rate_peak(DType::Fp16, Pipe::Vector, 1,
-              "derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2"),
-}};
-
-/// The peaks of tensor operations that the export has; dense counters before those that may count
-/// sparse products too.
-std::vector<PeakSource> tensor_peaks(const RawProfile& profile) {
-  std::set<std::string_view> dense, others;
-  for (const KernelSeries& kernel : profile.kernels) {
-    for (const Column& column : kernel.columns) {
-      if (!tensor_peak(column.metric)) continue;
-      const bool says_dense = column.metric.find("_sparsity_off") != std::string::npos;
-      (says_dense ? dense : others).insert(column.metric);
-    }
-  }
-  std::vector<PeakSource> sources;
-  for (const auto& metrics : {dense, others}) {
-    for (const std::string_view metric : metrics) {
-      const RateKey key = *tensor_peak(metric);
-      sources.push_back(rate_peak(key.dtype, key.pipe, 1, metric));
-    }
-  }
-  return sources;
-}
-
-std::vector<ExportRoof> export_roofs(const RawProfile& profile) {
-  std::vector<ExportRoof> roofs;
-  std::vector<PeakSource> sources(kPeakSources.begin(), kPeakSources.end());
-  for (const PeakSource& source : tensor_peaks(profile)) sources.push_back(source);
-  for (const PeakSource& source : sources) {
-    const bool known = std::any_of(roofs.begin(), roofs.end(), [&](const ExportRoof& roof) {
-      return roof.level == source.level && roof.rate == source.rate;
-    });
-    if (known) continue;
-    double best = 0.0;
-    for (const KernelSeries& kernel : profile.kernels) {
-      const Column* peak = find_counter(kernel, source.peak);
-      const Column* clock = find_counter(kernel, source.clock);
-      if (peak == nullptr || clock == nullptr) continue;
-      best = std::max(best, source.factor * peak->mean() * clock->mean());
-    }
-    if (best <= 0.0) continue;
-    roofs.push_back(
-        {.level = source.level,
-         .rate = source.rate,
-         .value = best,
-         .formula = fmt::format(fmt::runtime(source.factor == 1 ? "{1} * {2}" : "{0} * {1} * {2}"),
-                                source.factor, source.peak, source.clock)});
-  }
-  return roofs;
 }
 
 void warn(Run& run, std::string name, std::string message) {
@@ -327,21 +267,22 @@ void missing_warnings(const RawProfile& profile, const Counting& counting, const
 void other_warnings(const RawProfile& profile, const Findings& findings, Run& run) {
   if (findings.partial > 0) {
     warn(run, "not-available",
-         fmt::format("the tool printed n/a for some launches (in {} quantities of kernels); they "
-                     "are left out of the sums, which are lower bounds",
-                     findings.partial));
+         fmt::format("the tool printed n/a for some launches (of {}); they are left out of "
+                     "the sums, which are lower bounds",
+                     number_of(findings.partial, "counter")));
   }
   if (findings.dropped > 0) {
     warn(run, "not-available-launches",
-         fmt::format("the tool printed n/a for counters of {} launches (of {} kernels); those "
-                     "launches are left out, so that ratios are over the same launches",
-                     findings.dropped, findings.dropped_from));
+         fmt::format("the tool printed n/a for counters of {} (of {}), left out so that "
+                     "ratios are over the same launches",
+                     number_of(findings.dropped, "launch"),
+                     number_of(findings.dropped_from, "kernel")));
   }
   if (findings.uneven > 0) {
     warn(run, "uneven-launches",
-         fmt::format("{} kernels were not launched equally often in all exports of this run; "
-                     "their counters cover different launches",
-                     findings.uneven));
+         fmt::format("{} not launched equally often in all exports of this run: the counters "
+                     "cover different launches",
+                     number_of(findings.uneven, "kernel")));
   }
   if (findings.assumed_volta > 0) {
     warn(run, "assumed-volta",
@@ -349,15 +290,49 @@ void other_warnings(const RawProfile& profile, const Findings& findings, Run& ru
          "Volta's (512 FLOP each). State the GPU with --gpu");
   }
   if (findings.tensor_uncounted > 0) {
+    const bool amd = hardware::vendor_of_isa(profile.device.isa) == hardware::Vendor::Amd;
     warn(run, "tensor-flops-missing",
-         fmt::format("{} kernels use tensor cores, but their FLOPs cannot be derived from this "
-                     "export; collect sm__ops_path_tensor_* ({})",
-                     findings.tensor_uncounted,
+         fmt::format("{} on tensor cores whose FLOPs cannot be derived from this export; "
+                     "collect {} ({})",
+                     number_of(findings.tensor_uncounted, "kernel"),
+                     amd ? "SQ_INSTS_VALU_MFMA_MOPS_*" : "sm__ops_path_tensor_*",
                      findings.shape_unknown > 0
                          ? "one instruction is worth 512 to 8192 FLOP depending on its shape"
                          : "no tensor counter is in the export"));
   }
+  if (findings.rated > 0) {
+    warn(run, "rates-only",
+         fmt::format(
+             "{} with rates, but without times: a place under the roofs, but no share of the time",
+             number_of(findings.rated, "kernel")));
+  }
+  if (findings.requests > 0) {
+    warn(run, "unknown-chip",
+         "the export does not name the chip, so L1 and L2 bytes are unknown: a request is of 64 B "
+         "up to MI250 and of 128 B from MI300 on. State it with --gpu, or give the sysinfo.csv of "
+         "the run along");
+  }
   for (const std::string& note : profile.notes) warn(run, "import", note);
+}
+
+/// Launches were listed, and every counter that says what they did is n/a or NaN; peaks and clocks
+/// describe the machine.
+void nothing_measured(const RawProfile& profile, Run& run) {
+  const auto known = [](const KernelRecord& kernel) {
+    return kernel.time || kernel.flops || kernel.rates || kernel.speed_of_light.any() ||
+           kernel.bytes[0] || kernel.bytes[1] || kernel.bytes[2];
+  };
+  const auto failed = [](const Column& column) { return column.missing > 0; };
+  const bool tried =
+      std::any_of(profile.kernels.begin(), profile.kernels.end(), [&](const KernelSeries& kernel) {
+        return std::any_of(kernel.columns.begin(), kernel.columns.end(), failed);
+      });
+  if (!tried || std::any_of(run.kernels.begin(), run.kernels.end(), known)) return;
+  std::int64_t launches = 0;
+  for (const KernelSeries& kernel : profile.kernels) launches += kernel.launches();
+  warn(run, "nothing-measured",
+       fmt::format("nothing was measured: no counter of {} has a value, the collection failed",
+                   number_of(launches, "launch")));
 }
 
 /// Kernels that have every counter of the profile.
@@ -379,12 +354,34 @@ std::vector<const KernelSeries*> joined_kernels(const RawProfile& profile, bool 
   return result;
 }
 
+/// Which kernel runs after which, where the order of launches is known.
+void add_successors(const std::vector<const KernelSeries*>& kernels, Run& run) {
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    if (!lists_launches(*kernels[k])) return;
+    for (const Launch& launch : kernels[k]->launch_list) order.emplace_back(launch.ordinal, k);
+  }
+  std::sort(order.begin(), order.end());
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> followed;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    followed[{order[i - 1].second, order[i].second}] += 1;
+  }
+  for (const auto& [pair, count] : followed) {
+    KernelRecord& record = run.kernels[pair.first];
+    if (count <= record.next_launches) continue;
+    record.next_launches = count;
+    record.next = run.kernels[pair.second].name;
+  }
+}
+
 }  // namespace
 
 Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
                      const Catalog& catalog) {
   ROOFTILE_TRY(const Counting counting,
-               counting_of(catalog, profile.device.isa.empty() ? options.isa : profile.device.isa));
+               counting_of(catalog, options.isa.starts_with(profile.device.isa)
+                                        ? options.isa  // the export may name only the family
+                                        : profile.device.isa));
   const std::string file = profile.files.empty() ? "" : profile.files.front();
   Run run;
   Findings findings;
@@ -396,13 +393,22 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
       findings.dropped_from += 1;
     }
     const KernelSeries& counted = complete ? *complete : *kernel;
+    const std::int64_t uncounted = findings.tensor_uncounted;
     run.kernels.push_back(evaluate_kernel(counted, counting, options, findings));
-    if (options.launch_groups) add_groups(counted, counting, options, run.kernels.back());
+    if (count_shapes(counted, profile.works, run.kernels.back())) {
+      findings.tensor_uncounted = uncounted;  // shapes tell what counters do not
+      findings.used("flops", "what the shapes of the operators ask for");
+      findings.used("dram bytes", "compulsory: each operand of the operators moved once");
+    }
+    if (options.launch_groups) {
+      add_groups(counted, counting, options, profile.works, run.kernels.back());
+    }
   }
+  add_successors(kernels, run);
   if (kernels.size() < profile.kernels.size()) {
     warn(run, "inner-join",
-         fmt::format("{} kernels are not in all exports of this run and were left out",
-                     profile.kernels.size() - kernels.size()));
+         fmt::format("{} left out: not in all exports of this run",
+                     number_of(profile.kernels.size() - kernels.size(), "kernel")));
   }
   for (const auto& [key, count] : findings.formulas) {
     run.formulas.push_back({.quantity = key.first, .text = key.second, .kernels = count});
@@ -412,12 +418,13 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
                   [](const KernelSeries& kernel) { return !kernel.columns.empty(); });
   if (!run.kernels.empty() && !useful && profile.counters == 0) {
     return unsupported(file,
-                       fmt::format("the export has {} metrics, but none that counts time, FLOPs or "
-                                   "bytes (percentages cannot be placed under a roof)",
-                                   profile.ignored_metrics),
+                       fmt::format("the export has {}, but none that counts time, FLOPs or bytes, "
+                                   "and no throughput of a unit",
+                                   number_of(profile.ignored_metrics, "metric")),
                        "collect them with: " + collect_command(counting, needed_metrics(counting)));
   }
   run.export_roofs = export_roofs(profile);
+  run.timeline = timeline_of(profile);
   if (!counting.relative.empty()) {
     warn(run, "unknown-architecture",
          fmt::format("no architecture file for {}: its counters are read as those of {} "
@@ -426,6 +433,7 @@ Result<Run> evaluate(const RawProfile& profile, const EvaluateOptions& options,
   }
   if (!run.kernels.empty()) {
     missing_warnings(profile, counting, findings, run);
+    nothing_measured(profile, run);
     other_warnings(profile, findings, run);
   }
   return run;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 #include "core/text.h"
@@ -32,6 +33,7 @@ constexpr std::array kOtherCounters{
     std::string_view("sm__cycles_elapsed.max"),
     std::string_view("sm__cycles_elapsed.avg.per_second"),
     std::string_view("smsp__cycles_elapsed.avg.per_second"),
+    std::string_view("smsp__cycles_elapsed.avg"),
     std::string_view("gpc__cycles_elapsed.max"),
     std::string_view("gpc__cycles_elapsed.avg.per_second"),
     std::string_view("dram__cycles_elapsed.avg.per_second"),
@@ -48,6 +50,13 @@ constexpr std::array kOtherCounters{
     std::string_view("derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x2"),
     std::string_view("sm__inst_executed_pipe_tensor.sum.peak_sustained"),
     std::string_view("duration"),
+    std::string_view("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+    std::string_view("l1tex__throughput.avg.pct_of_peak_sustained_active"),
+    std::string_view("l1tex__throughput.avg.pct_of_peak_sustained_elapsed"),
+    std::string_view("lts__throughput.avg.pct_of_peak_sustained_elapsed"),
+    std::string_view("lts__t_bytes.avg.pct_of_peak_sustained_elapsed"),
+    std::string_view("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+    std::string_view("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
 };
 
 const std::unordered_set<std::string_view>& used_counters() {
@@ -133,11 +142,11 @@ bool complete(const Column& column, std::size_t launches) {
   return column.weights.empty() && column.missing == 0 && column.values.size() == launches;
 }
 
-std::string_view scale_text(Scale scale) {
+std::string_view scale_text(Scale scale, bool cycles) {
   switch (scale) {
     case Scale::None: return "";
     case Scale::Time: return " * time";
-    case Scale::ClockTime: return " * clock * time";
+    case Scale::ClockTime: return cycles ? " * smsp__cycles_elapsed.avg" : " * clock * time";
   }
   return "";
 }
@@ -167,7 +176,7 @@ std::optional<Evaluated> apply(const Formula& formula, const KernelSeries& kerne
   for (const std::string& part : parts) result.text += part;
   if (formula.scale != Scale::None) {
     result.text = parts.size() > 1 ? "(" + result.text + ")" : result.text;
-    result.text += scale_text(formula.scale);
+    result.text += scale_text(formula.scale, time != nullptr && !time->cycles.empty());
   }
   result.value = std::max(result.value, 0.0);
   return result;
@@ -179,6 +188,9 @@ std::optional<double> sum_of_rate(const Column& rate, const KernelSeries& kernel
                                   const KernelTime* time) {
   if (scale == Scale::None) return rate.sum();
   if (time == nullptr) return std::nullopt;
+  if (scale == Scale::ClockTime && !time->cycles.empty() && complete(rate, time->cycles.size())) {
+    return std::inner_product(rate.values.begin(), rate.values.end(), time->cycles.begin(), 0.0);
+  }
   const Column* clock = scale == Scale::ClockTime ? clock_of(kernel) : nullptr;
   if (scale == Scale::ClockTime && clock == nullptr) return std::nullopt;
   const std::size_t launches = time->per_launch.size();
@@ -197,6 +209,23 @@ std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries
   for (const Formula& formula : formulas(quantity)) {
     if (!holds(formula.on, counting)) continue;
     if (auto result = apply(formula, kernel, time)) return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<Evaluated> evaluate_rate(Quantity quantity, const KernelSeries& kernel,
+                                       const Counting& counting) {
+  const std::int64_t launches = kernel.launches();
+  if (launches < 1) return std::nullopt;
+  // Counts of launches that last a second each are rates.
+  const KernelTime second{.total = static_cast<double>(launches), .per_launch = {}, .text = {}};
+  for (const Formula& formula : formulas(quantity)) {
+    if (formula.scale == Scale::None || !holds(formula.on, counting)) continue;
+    auto result = apply(formula, kernel, &second);
+    if (!result) continue;
+    result->value /= static_cast<double>(launches);
+    result->text = result->text.substr(0, result->text.rfind(" * time"));
+    return result;
   }
   return std::nullopt;
 }

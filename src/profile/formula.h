@@ -81,6 +81,11 @@ struct Evaluated {
 std::optional<Evaluated> evaluate_quantity(Quantity quantity, const KernelSeries& kernel,
                                            const Counting& counting, const KernelTime* time);
 
+/// FLOP or bytes per second, the mean over launches, from counters that are rates: for exports
+/// without times.
+std::optional<Evaluated> evaluate_rate(Quantity quantity, const KernelSeries& kernel,
+                                       const Counting& counting);
+
 /// Counts of a rate counter: the sum over launches of rate * time (* clock), launch by launch where
 /// all are known, else mean rate times total time. Nothing without a time (or clock).
 std::optional<double> sum_of_rate(const Column& rate, const KernelSeries& kernel, Scale scale,

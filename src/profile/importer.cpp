@@ -15,6 +15,14 @@ constexpr std::size_t kHead = std::size_t{256} << 10;
 
 // Structured formats first; Nsight Compute last, because its logs may begin with anything.
 constexpr std::array kImporters{
+    Importer{"ncu-rep", "Nsight Compute report (.ncu-rep)", recognises_ncu_report,
+             import_ncu_report},
+    Importer{"sqlite",
+             "databases of Nsight Systems (nsys export --type sqlite), rocprofv3 (rocpd) and "
+             "rocprof v1",
+             recognises_database, import_database},
+    Importer{"nsys-rep", "Nsight Systems report (.nsys-rep): says how to export it",
+             recognises_nsys_report, import_nsys_report},
     Importer{"kineto", "Kineto / torch.profiler trace (JSON, also gzip)", recognises_kineto,
              import_kineto},
     Importer{"ert", "Empirical Roofline Toolkit: roofline.json, sum, max, pre, try", recognises_ert,
@@ -32,7 +40,7 @@ constexpr std::array kImporters{
 
 constexpr std::string_view kNotKernels =
     "these are statistics of API calls, copies or annotations, not of kernels";
-constexpr std::string_view kUnknownFormat = "this is not a profiler export that is known here";
+constexpr std::string_view kUnknownFormat = "this is not a known profiler export";
 
 tl::unexpected<Error> unknown_format(const std::string& name) {
   std::string list;
@@ -75,8 +83,9 @@ std::span<const Importer> importers() {
   return kImporters;
 }
 
-Result<RawProfile> import_file(const std::string& path) {
+Result<RawProfile> import_file(const std::string& path, const Progress& progress) {
   ROOFTILE_TRY(TextSource source, TextSource::open(path));
+  source.set_progress(progress);
   return import_source(std::move(source));
 }
 

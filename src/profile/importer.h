@@ -30,18 +30,25 @@ std::span<const Importer> importers();
 bool is_unknown_format(const Error& error);
 
 /// True for statistics of API calls, copies or annotations: tables that look like those of kernels
-/// and that profilers write beside them.
+/// and that profilers write next to them.
 bool is_not_kernels(const Error& error);
 tl::unexpected<Error> not_kernels(std::string where, std::string hint);
 
 /// Reads one export; `path` may be "-". Files that no importer recognises are an error that lists
 /// the formats.
-Result<RawProfile> import_file(const std::string& path);
+Result<RawProfile> import_file(const std::string& path, const Progress& progress = {});
 Result<RawProfile> import_text(std::string text, std::string name);
 
-// One per format; each lives in the .cpp of its name (ert: machine_table.cpp).
+// One per format; each lives in the .cpp of its name (ert: machine_table.cpp, databases:
+// database_import.cpp, the report of Nsight Systems: nsys.cpp).
 bool recognises_ncu(std::string_view head);
 Result<RawProfile> import_ncu(TextSource& source);
+bool recognises_ncu_report(std::string_view head);
+Result<RawProfile> import_ncu_report(TextSource& source);
+bool recognises_nsys_report(std::string_view head);
+Result<RawProfile> import_nsys_report(TextSource& source);  ///< always an error
+bool recognises_database(std::string_view head);
+Result<RawProfile> import_database(TextSource& source);
 bool recognises_kineto(std::string_view head);
 Result<RawProfile> import_kineto(TextSource& source);
 bool recognises_nvprof(std::string_view head);

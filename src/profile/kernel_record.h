@@ -15,8 +15,25 @@
 #include "core/units.h"
 #include "hardware/gpu_spec.h"
 #include "profile/raw_profile.h"
+#include "profile/timeline.h"
 
 namespace rooftile::profile {
+
+/// What an export without times says of a kernel: a point under the roofs all the same.
+struct Rates {
+  std::map<hardware::RateKey, FlopsPerSecond> flops_by;
+  std::optional<FlopsPerSecond> flops;
+  std::array<std::optional<BytesPerSecond>, 3> bytes;  ///< indexed by hardware::MemoryLevel
+};
+
+/// The share of its peak that each unit reached, by the profiler's own account (the Speed of Light
+/// section of Nsight Compute).
+struct SpeedOfLight {
+  std::optional<double> compute;
+  std::array<std::optional<double>, 3> level;  ///< indexed by hardware::MemoryLevel
+
+  [[nodiscard]] bool any() const { return compute || level[0] || level[1] || level[2]; }
+};
 
 struct KernelRecord {
   std::string name;
@@ -27,15 +44,23 @@ struct KernelRecord {
   bool flops_complete = true;                   ///< false: some counter is missing, a lower bound
   std::array<std::optional<Bytes>, 3> bytes;    ///< indexed by hardware::MemoryLevel
   std::optional<Bytes> system_bytes;            ///< over PCIe or NVLink
-  std::optional<Hertz> clock;                   ///< SM clock, mean over launches
-  std::int64_t short_launches = 0;              ///< launches shorter than the limit asked for
-  Seconds short_time;                           ///< their total time
+  std::optional<Rates> rates;                   ///< only where the export has no times
+  SpeedOfLight speed_of_light;
+  std::optional<Hertz> clock;       ///< SM clock, mean over launches
+  std::int64_t short_launches = 0;  ///< launches shorter than the limit asked for
+  Seconds short_time;               ///< their total time
   std::optional<std::array<std::int64_t, 3>> grid, block;  ///< of the first launch
   /// Launches that are alike (same grid, same instruction counts), each as a record of its own with
   /// `ordinals`; only where they were asked for and the export lists launches one by one.
   std::vector<KernelRecord> groups;
   std::vector<std::int64_t> ordinals;  ///< of a group: its places in the order of all launches
-  std::optional<Product> product;      ///< of a group: what a trace says that it computes
+  std::optional<TracedWork> traced;    ///< of a group: what a trace says that it computes
+  /// FLOPs and DRAM bytes follow from the shapes of a trace's operators: what was asked for, each
+  /// operand moved once, not what was counted.
+  bool from_shapes = false;
+  /// The kernel that most often follows, and how often; empty where launches are not listed.
+  std::string next = {};
+  std::int64_t next_launches = 0;
   /// Of a predicted convolution ("winograd_fused"): its FLOPs are those of the direct algorithm.
   std::string algorithm = {};
 
@@ -72,6 +97,7 @@ struct Run {
   std::vector<FormulaUse> formulas;
   std::vector<ExportRoof> export_roofs;
   std::vector<Warning> warnings;
+  std::optional<Timeline> timeline;  ///< of exports that say when launches began
 };
 
 }  // namespace rooftile::profile

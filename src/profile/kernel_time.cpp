@@ -51,7 +51,9 @@ std::optional<KernelTime> from_cycles(const KernelSeries& kernel, std::string_vi
 
 }  // namespace
 
-std::optional<KernelTime> kernel_time(const KernelSeries& kernel, bool mean_clock) {
+namespace {
+
+std::optional<KernelTime> best_time(const KernelSeries& kernel, bool mean_clock) {
   if (mean_clock) {
     auto time =
         from_cycles(kernel, "sm__cycles_elapsed.avg", "sm__cycles_elapsed.avg.per_second", true);
@@ -73,6 +75,19 @@ std::optional<KernelTime> kernel_time(const KernelSeries& kernel, bool mean_cloc
     if (auto time = from_duration(kernel, metric)) return time;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<KernelTime> kernel_time(const KernelSeries& kernel, bool mean_clock) {
+  auto time = best_time(kernel, mean_clock);
+  if (!time) return time;
+  const Column* cycles = find_counter(kernel, "smsp__cycles_elapsed.avg");
+  if (cycles != nullptr && cycles->weights.empty() && cycles->missing == 0 &&
+      cycles->values.size() == time->per_launch.size()) {
+    time->cycles = cycles->values;
+  }
+  return time;
 }
 
 }  // namespace rooftile::profile

@@ -13,10 +13,11 @@
 namespace rooftile::profile {
 
 struct KernelTime {
-  double total = 0.0;              ///< seconds, all launches
-  std::vector<double> per_launch;  ///< seconds, where launches are known one by one
-  std::string text;                ///< the formula
-  bool partial = false;            ///< some launches had n/a
+  double total = 0.0;               ///< seconds, all launches
+  std::vector<double> per_launch;   ///< seconds, where launches are known one by one
+  std::string text;                 ///< the formula
+  bool partial = false;             ///< some launches had n/a
+  std::vector<double> cycles = {};  ///< of each launch, where they were counted
 };
 
 std::optional<KernelTime> kernel_time(const KernelSeries& kernel, bool mean_clock);

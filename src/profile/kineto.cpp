@@ -1,106 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kineto (torch.profiler) traces: kernels with their durations, and the counters of the CUPTI range
-// profiler where it ran. Parsed as a stream of events, so a trace of many gigabytes needs no more
-// memory than its distinct kernels (plus 8 bytes per launch). The duration of a profiler range is
-// inflated by the replay and is not used. Traces with record_shapes=True also tell the matrix
-// products: an operator (aten::addmm) and the kernels it launched carry the same "External id".
+// Kineto (torch.profiler) traces of NVIDIA and AMD GPUs: kernels with their durations, the
+// operators that asked for them and their shapes (profile/operator_links.h), annotations, and the
+// counters of the CUPTI range profiler where it ran. Parsed as a stream of events: what is kept is
+// a line per launch, per call of an operator and per call of the runtime that launched something.
+// The duration of a profiler range is inflated by the replay and is not used.
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/text.h"
 #include "profile/importer.h"
 #include "profile/json_scanner.h"
+#include "profile/operator_links.h"
+#include "profile/timed_launches.h"
 
 namespace rooftile::profile {
 
 namespace {
 
+/// What an event is; older traces write other words.
+enum class EventKind : std::uint8_t { Other, Kernel, Range, Copy, Operator, Call, Annotation };
+
+EventKind kind_of(std::string_view category) {
+  constexpr std::array<std::pair<std::string_view, EventKind>, 15> kKinds{{
+      {"kernel", EventKind::Kernel},
+      {"Kernel", EventKind::Kernel},
+      {"cuda_profiler_range", EventKind::Range},
+      {"gpu_memcpy", EventKind::Copy},
+      {"gpu_memset", EventKind::Copy},
+      {"Memcpy", EventKind::Copy},
+      {"Memset", EventKind::Copy},
+      {"cpu_op", EventKind::Operator},
+      {"Operator", EventKind::Operator},
+      {"operator", EventKind::Operator},
+      {"cuda_runtime", EventKind::Call},
+      {"cuda_driver", EventKind::Call},
+      {"hip_runtime", EventKind::Call},
+      {"Runtime", EventKind::Call},
+      {"user_annotation", EventKind::Annotation},
+  }};
+  for (const auto& [name, kind] : kKinds) {
+    if (name == category) return kind;
+  }
+  return EventKind::Other;
+}
+
+/// The list or number of "args" that is being read.
+enum class Argument : std::uint8_t {
+  Other,
+  Grid,
+  Block,
+  Shapes,
+  Types,
+  Texts,
+  External,
+  Correlation,
+  Device
+};
+
+Argument argument_named(std::string_view key) {
+  constexpr std::array<std::pair<std::string_view, Argument>, 10> kNames{{
+      {"grid", Argument::Grid},
+      {"block", Argument::Block},
+      {"Input Dims", Argument::Shapes},
+      {"Input dims", Argument::Shapes},
+      {"Input type", Argument::Types},
+      {"Concrete Inputs", Argument::Texts},
+      {"External id", Argument::External},
+      {"external id", Argument::External},
+      {"correlation", Argument::Correlation},
+      {"device", Argument::Device},
+  }};
+  for (const auto& [name, argument] : kNames) {
+    if (name == key) return argument;
+  }
+  return Argument::Other;
+}
+
+constexpr std::size_t kMostInputs = 24;   ///< of an operator that are looked at
+constexpr std::size_t kMostTensors = 64;  ///< of a list of tensors
+constexpr std::size_t kMostDims = 8;
+constexpr double kMostWhole = 9e15;
+
 struct TraceEvent {
-  std::string category, name, phase;
-  double duration_us = 0.0;
-  bool has_duration = false;
+  EventKind kind = EventKind::Other;
+  std::string name;
+  std::optional<double> begin_us, duration_us;
+  Thread thread;
   std::vector<std::pair<std::string, double>> counters;
   std::vector<double> grid, block;
-  std::optional<std::int64_t> external_id;
-  std::vector<std::vector<double>> input_dims;  ///< of the first inputs
-  std::vector<std::string> input_types;
+  std::optional<std::int64_t> external, correlation, device;
+  std::vector<std::vector<std::vector<std::int64_t>>> shapes;  ///< input, tensor, dimension
+  std::vector<std::string> types, texts;
 
   void clear() {
-    category.clear();
+    kind = EventKind::Other;
     name.clear();
-    phase.clear();
-    has_duration = false;
+    begin_us.reset();
+    duration_us.reset();
+    thread = {};
     counters.clear();
     grid.clear();
     block.clear();
-    external_id.reset();
-    input_dims.clear();
-    input_types.clear();
+    external.reset();
+    correlation.reset();
+    device.reset();
+    shapes.clear();
+    types.clear();
+    texts.clear();
+  }
+  /// In nanoseconds.
+  [[nodiscard]] std::optional<Span> span() const {
+    if (!begin_us || !duration_us || !(std::abs(*begin_us) < kMostWhole) ||
+        !(std::abs(*duration_us) < kMostWhole / 10)) {
+      return std::nullopt;
+    }
+    return Span{.begin = std::llround(*begin_us * 1e3),
+                .end = std::llround((*begin_us + *duration_us) * 1e3)};
   }
 };
 
-constexpr std::size_t kMostInputs = 4;                       ///< of an operator that are looked at
-constexpr std::size_t kMostProducts = std::size_t{1} << 20;  ///< operators remembered
-
-std::optional<DType> dtype_of(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, DType>, 5> kTypes{{
-      {"float", DType::Fp32},
-      {"double", DType::Fp64},
-      {"c10::Half", DType::Fp16},
-      {"c10::BFloat16", DType::Bf16},
-      {"c10::Float8_e4m3fn", DType::Fp8E4m3},
-  }};
-  for (const auto& [name, dtype] : kTypes) {
-    if (name == type) return dtype;
-  }
-  return std::nullopt;
-}
-
-/// aten::mm(A, B), aten::addmm(C, A, B), aten::bmm(A, B), aten::baddbmm(C, A, B)
-std::optional<Product> product_of(const TraceEvent& event) {
-  const bool batched = event.name == "aten::bmm" || event.name == "aten::baddbmm";
-  const bool added = event.name == "aten::addmm" || event.name == "aten::baddbmm";
-  if (!batched && !added && event.name != "aten::mm") return std::nullopt;
-  const std::size_t first = added ? 1 : 0, rank = batched ? 3 : 2;
-  if (event.input_dims.size() < first + 2 || event.input_types.size() <= first) return std::nullopt;
-  const auto& a = event.input_dims[first];
-  const auto& b = event.input_dims[first + 1];
-  const auto dtype = dtype_of(event.input_types[first]);
-  if (a.size() != rank || b.size() != rank || !dtype) return std::nullopt;
-  for (const auto& dims : {a, b}) {
-    for (const double size : dims) {
-      if (!(size >= 1.0 && size < 1e9)) return std::nullopt;
-    }
-  }
-  if (a[rank - 1] != b[rank - 2] || (batched && a[0] != b[0])) return std::nullopt;
-  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
-  return Product{.batch = batched ? whole(a[0]) : 1,
-                 .m = whole(a[rank - 2]),
-                 .n = whole(b[rank - 1]),
-                 .k = whole(a[rank - 1]),
-                 .dtype = *dtype};
+std::optional<std::int64_t> whole(double value) {
+  if (!(std::abs(value) < kMostWhole)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
 }
 
 /// Follows the document's nesting and collects one event at a time.
 class TraceHandler {
  public:
-  explicit TraceHandler(ProfileBuilder& builder) : builder_(builder) {}
+  explicit TraceHandler(ProfileBuilder& builder) : builder_(builder), launches_(builder) {}
 
   void open(bool array);
   void close();
-  void key(const std::string& text) { stack_.back().key = text; }
+  void key(const std::string& text);
   void string(const std::string& text);
   void number(double value);
   void other() {}
+  /// After the last event.
+  void finish();
 
   std::string problem;  ///< the first one
-  std::int64_t kernels = 0, ranges = 0, copies = 0;
-  double copy_us = 0.0;
+  std::int64_t kernels = 0, ranges = 0;
 
  private:
   struct Frame {
@@ -108,8 +152,13 @@ class TraceHandler {
     std::string key;  ///< of the member being read
   };
   void finish_event();
+  void finish_kernel();
+  void finish_operator();
+  void finish_counters(std::size_t kernel);
+  void plain_number(double value);
+  void argument_number(double value);
   [[nodiscard]] bool in_event() const { return event_depth_ != 0 && stack_.size() >= event_depth_; }
-  /// True inside args of an event, at its own level.
+  /// True inside args of an event, `below` lists deeper than its own level.
   [[nodiscard]] bool in_args(std::size_t below) const {
     return in_event() && stack_.size() == event_depth_ + 1 + below &&
            stack_[event_depth_ - 1].key == "args";
@@ -117,29 +166,53 @@ class TraceHandler {
   [[nodiscard]] bool in_device() const {
     return stack_.size() == 3 && stack_[0].key == "deviceProperties" && !stack_[2].array;
   }
+  void finish_device();
 
   ProfileBuilder& builder_;
+  TimedLaunches launches_;
+  OperatorLinks links_;
   std::vector<Frame> stack_;
   std::size_t event_depth_ = 0;  ///< stack size inside the current event object
+  Argument argument_ = Argument::Other;
   TraceEvent event_;
   std::string major_, minor_;
   bool first_device_ = true;
-  std::unordered_map<std::int64_t, Product> products_;  ///< by external id
+  std::vector<std::pair<std::int64_t, std::pair<Thread, std::int64_t>>> calls_;
 };
+
+void TraceHandler::key(const std::string& text) {
+  stack_.back().key = text;
+  if (in_args(0)) argument_ = argument_named(text);
+}
 
 void TraceHandler::open(bool array) {
   stack_.push_back({array, {}});
-  if (array && in_args(2) && stack_[event_depth_].key == "Input Dims" &&
-      event_.input_dims.size() < kMostInputs) {
-    event_.input_dims.emplace_back();
+  if (array && argument_ == Argument::Shapes) {
+    if (in_args(2) && event_.shapes.size() < kMostInputs) event_.shapes.emplace_back();
+    if (in_args(3) && !event_.shapes.empty() && event_.shapes.back().size() < kMostTensors) {
+      event_.shapes.back().emplace_back();
+    }
   }
   if (event_depth_ != 0 || array) return;
   const bool listed = stack_.size() == 2 && stack_[0].array;
   const bool member = stack_.size() == 3 && stack_[1].array && stack_[0].key == "traceEvents";
   if (listed || member) {
     event_depth_ = stack_.size();
+    argument_ = Argument::Other;
     event_.clear();
   }
+}
+
+void TraceHandler::finish_device() {
+  if (first_device_ && !major_.empty()) {
+    // HIP reports its gfx version in these fields; 9.0 is then not Hopper.
+    const std::string& name = builder_.profile().device.name;
+    const bool amd = name.find("AMD") != std::string::npos ||
+                     name.find("Instinct") != std::string::npos ||
+                     name.find("Radeon") != std::string::npos;
+    builder_.profile().device.isa = amd ? "gfx" + major_ : fmt::format("{}.{}", major_, minor_);
+  }
+  first_device_ = false;
 }
 
 void TraceHandler::close() {
@@ -147,56 +220,60 @@ void TraceHandler::close() {
     finish_event();
     event_depth_ = 0;
   }
-  if (in_device()) {
-    if (first_device_ && !major_.empty()) {
-      // HIP reports its gfx version in these fields; 9.0 is then not Hopper.
-      const std::string& name = builder_.profile().device.name;
-      const bool amd = name.find("AMD") != std::string::npos ||
-                       name.find("Instinct") != std::string::npos ||
-                       name.find("Radeon") != std::string::npos;
-      builder_.profile().device.isa = amd ? "gfx" + major_ : fmt::format("{}.{}", major_, minor_);
-    }
-    first_device_ = false;
-  }
+  if (in_device()) finish_device();
   stack_.pop_back();
 }
 
 void TraceHandler::string(const std::string& value) {
   if (in_event() && stack_.size() == event_depth_) {
     const std::string& key = stack_.back().key;
-    if (key == "cat") event_.category = value;
+    if (key == "cat") event_.kind = kind_of(value);
     if (key == "name") event_.name = value;
-    if (key == "ph") event_.phase = value;
-  } else if (in_args(1) && stack_[event_depth_].key == "Input type") {
-    if (event_.input_types.size() < kMostInputs) event_.input_types.push_back(value);
+    const auto hashed = static_cast<std::int64_t>(std::hash<std::string>{}(value) >> 1);
+    if (key == "pid") event_.thread.first = hashed;
+    if (key == "tid") event_.thread.second = hashed;
+  } else if (in_args(1) && argument_ == Argument::Types) {
+    if (event_.types.size() < kMostInputs) event_.types.push_back(value);
+  } else if (in_args(1) && argument_ == Argument::Texts) {
+    if (event_.texts.size() < kMostInputs) event_.texts.push_back(value);
   } else if (in_device() && first_device_ && stack_.back().key == "name") {
     builder_.profile().device.name = value;
   }
 }
 
+void TraceHandler::plain_number(double value) {
+  const std::string& key = stack_.back().key;
+  if (key == "ts") event_.begin_us = value;
+  if (key == "dur") event_.duration_us = value;
+  if (key == "pid") event_.thread.first = whole(value).value_or(0);
+  if (key == "tid") event_.thread.second = whole(value).value_or(0);
+}
+
+void TraceHandler::argument_number(double value) {
+  if (argument_ == Argument::External && value >= 0.0) event_.external = whole(value);
+  if (argument_ == Argument::Correlation) event_.correlation = whole(value);
+  if (argument_ == Argument::Device) event_.device = whole(value);
+  if (argument_ != Argument::Other) return;
+  // Most arguments ("stream", "queued") are no counters, and say so by their name.
+  const std::string& name = stack_.back().key;
+  if (name.find("__") != std::string::npos && is_used_metric(name)) {
+    event_.counters.emplace_back(name, value);
+  }
+}
+
 void TraceHandler::number(double value) {
   if (in_event() && stack_.size() == event_depth_) {
-    if (stack_.back().key == "dur") {
-      event_.duration_us = value;
-      event_.has_duration = true;
-    }
+    plain_number(value);
   } else if (in_args(0)) {
-    const std::string& name = stack_.back().key;
-    if (name == "External id" && value >= 0.0 && value < 9e15) {
-      event_.external_id = static_cast<std::int64_t>(value);
-    }
-    // Most arguments ("stream", "External id") are no counters, and say so by their name.
-    if (name.find("__") != std::string::npos && is_used_metric(name))
-      event_.counters.emplace_back(stack_.back().key, value);
+    argument_number(value);
   } else if (in_args(1) && stack_.back().array) {
-    const std::string& list = stack_[event_depth_].key;
-    if (list == "grid" && event_.grid.size() < 3) event_.grid.push_back(value);
-    if (list == "block" && event_.block.size() < 3) event_.block.push_back(value);
-  } else if (in_args(2) && stack_[event_depth_].key == "Input Dims") {
-    constexpr std::size_t kMostDims = 8;
-    if (!event_.input_dims.empty() && event_.input_dims.back().size() < kMostDims) {
-      event_.input_dims.back().push_back(value);
-    }
+    if (argument_ == Argument::Grid && event_.grid.size() < 3) event_.grid.push_back(value);
+    if (argument_ == Argument::Block && event_.block.size() < 3) event_.block.push_back(value);
+  } else if (argument_ == Argument::Shapes && (in_args(2) || in_args(3))) {
+    if (event_.shapes.empty()) return;
+    auto& tensors = event_.shapes.back();
+    if (tensors.empty()) tensors.emplace_back();
+    if (tensors.back().size() < kMostDims) tensors.back().push_back(whole(value).value_or(0));
   } else if (in_device() && first_device_) {
     const std::string& key = stack_.back().key;
     if (key == "computeMajor") major_ = fmt::format("{}", value);
@@ -211,39 +288,13 @@ std::optional<Dim3> to_dim3(const std::vector<double>& values) {
   if (values.size() != 3) return std::nullopt;
   Dim3 dims{};
   for (std::size_t i = 0; i < 3; ++i) {
-    if (!(values[i] >= 0.0 && values[i] < 9e15)) return std::nullopt;
+    if (!(values[i] >= 0.0 && values[i] < kMostWhole)) return std::nullopt;
     dims[i] = static_cast<std::int64_t>(values[i]);
   }
   return dims;
 }
 
-void TraceHandler::finish_event() {
-  const bool kernel_event = event_.category == "kernel" || event_.category == "Kernel";
-  const bool range = event_.category == "cuda_profiler_range";
-  if (event_.category == "gpu_memcpy" || event_.category == "gpu_memset") {
-    copies += 1;
-    copy_us += event_.has_duration ? event_.duration_us : 0.0;
-  }
-  if (event_.category == "cpu_op" && event_.external_id && products_.size() < kMostProducts) {
-    if (const auto product = product_of(event_)) products_[*event_.external_id] = *product;
-  }
-  if (!kernel_event && !range) return;
-  (kernel_event ? kernels : ranges) += 1;
-  const std::size_t kernel = builder_.kernel(event_.name);
-  KernelSeries& series = builder_.series(kernel);
-  series.rows += 1;
-  Launch launch{.grid = to_dim3(event_.grid), .block = to_dim3(event_.block)};
-  if (const auto it = products_.find(event_.external_id.value_or(-1)); it != products_.end()) {
-    launch.product = it->second;
-  }
-  builder_.add_launch(kernel, launch);
-  if (problem.empty() && kernel_event && event_.has_duration && event_.duration_us < 0.0) {
-    problem = fmt::format("\"dur\" of the kernel {} is {} us: a time cannot be negative",
-                          printable(event_.name), event_.duration_us);
-  }
-  if (kernel_event && event_.has_duration) {
-    builder_.add(kernel, "duration", event_.duration_us * 1e-6, 1.0);
-  }
+void TraceHandler::finish_counters(std::size_t kernel) {
   for (const auto& [metric, value] : event_.counters) {
     builder_.profile().counters += 1;
     if (problem.empty() && value < 0.0) {
@@ -252,6 +303,92 @@ void TraceHandler::finish_event() {
     }
     builder_.add(kernel, metric, value, 1.0);
   }
+}
+
+void TraceHandler::finish_kernel() {
+  kernels += 1;
+  const std::size_t kernel = builder_.kernel(event_.name);
+  if (event_.duration_us && *event_.duration_us < 0.0 && problem.empty()) {
+    problem = fmt::format("\"dur\" of the kernel {} is {} us: a time cannot be negative",
+                          printable(event_.name), *event_.duration_us);
+  }
+  const bool placed = event_.span().has_value();
+  if (!placed && event_.duration_us) event_.begin_us = 0.0;
+  const auto span = event_.span();
+  if (!span) {  // no duration: a launch of unknown time
+    builder_.series(kernel).rows += 1;
+    builder_.add_launch(kernel, {.grid = to_dim3(event_.grid), .block = to_dim3(event_.block)});
+    finish_counters(kernel);
+    return;
+  }
+  TimedLaunch launch{.kernel = kernel, .begin = span->begin, .end = span->end};
+  launch.seconds = *event_.duration_us * 1e-6;
+  launch.placed = placed;
+  launch.device = event_.device.value_or(0);
+  launch.grid = to_dim3(event_.grid);
+  launch.block = to_dim3(event_.block);
+  launch.correlation = event_.correlation.value_or(-1);
+  launch.external = event_.external;
+  launches_.add(std::move(launch));
+  finish_counters(kernel);
+}
+
+void TraceHandler::finish_operator() {
+  const auto span = event_.span();
+  TracedOperator traced{.name = event_.name, .inputs = {}};
+  if (event_.kind == EventKind::Annotation) {
+    if (!span) return;
+    launches_.annotate(event_.thread, *span, event_.name);
+  } else {
+    traced.inputs.resize(
+        std::max({event_.shapes.size(), event_.types.size(), event_.texts.size()}));
+    for (std::size_t i = 0; i < traced.inputs.size(); ++i) {
+      if (i < event_.shapes.size()) traced.inputs[i].shapes = event_.shapes[i];
+      if (i < event_.types.size()) traced.inputs[i].type = event_.types[i];
+      if (i < event_.texts.size()) traced.inputs[i].text = event_.texts[i];
+    }
+  }
+  links_.add(event_.thread, span, std::move(traced), event_.external);
+}
+
+void TraceHandler::finish_event() {
+  constexpr std::size_t kMostCalls = std::size_t{1} << 23;
+  switch (event_.kind) {
+    case EventKind::Kernel: finish_kernel(); break;
+    case EventKind::Range: {
+      ranges += 1;
+      const std::size_t kernel = builder_.kernel(event_.name);
+      builder_.series(kernel).rows += 1;
+      builder_.add_launch(kernel, {.grid = to_dim3(event_.grid), .block = to_dim3(event_.block)});
+      finish_counters(kernel);
+      break;
+    }
+    case EventKind::Copy: {
+      if (!event_.begin_us) event_.begin_us = 0.0;
+      const auto span = event_.span();
+      const Span nothing;
+      const Span& one = span ? *span : nothing;
+      launches_.copy(one.begin, one.end, event_.device.value_or(0));
+      break;
+    }
+    case EventKind::Operator:
+    case EventKind::Annotation: finish_operator(); break;
+    case EventKind::Call:
+      if (const auto span = event_.span();
+          span && event_.correlation && calls_.size() < kMostCalls) {
+        calls_.push_back({*event_.correlation, {event_.thread, span->begin}});
+      }
+      break;
+    case EventKind::Other: break;
+  }
+}
+
+void TraceHandler::finish() {
+  for (const auto& [correlation, call] : calls_) {
+    launches_.call(correlation, call.first, call.second);
+  }
+  links_.link(launches_.launches(), builder_.profile());
+  launches_.finish();
 }
 
 }  // namespace
@@ -277,11 +414,7 @@ Result<RawProfile> import_kineto(TextSource& source) {
     return bad_input(source.name(), "there are no GPU kernels in this trace",
                      "record with activities=[ProfilerActivity.CUDA]");
   }
-  if (handler.copies > 0) {
-    builder.profile().notes.push_back(
-        fmt::format("{} memory copies and fills ({:.3f} ms) are not kernels and are left out",
-                    handler.copies, handler.copy_us * 1e-3));
-  }
+  handler.finish();
   return builder.finish(false);
 }
 

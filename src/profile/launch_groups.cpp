@@ -45,12 +45,7 @@ std::vector<KernelSeries> launch_groups(const KernelSeries& kernel) {
     std::vector<double> key;
     append_dims(launch.grid, key);
     append_dims(launch.block, key);
-    if (const auto& p = launch.product) {
-      for (const std::int64_t size : {p->batch, p->m, p->n, p->k}) {
-        key.push_back(static_cast<double>(size));
-      }
-      key.push_back(static_cast<double>(p->dtype));
-    }
+    key.push_back(static_cast<double>(launch.work));
     for (const Column& column : kernel.columns) {
       if (counts_instructions(column.metric)) key.push_back(column.values[i]);
     }

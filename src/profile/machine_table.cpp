@@ -7,6 +7,7 @@
 //   agent_info.csv of rocprofv3 (Agent_Type, Name "gfx942", Product_Name, Cu_Count, ...)
 #include <fmt/format.h>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/delimited.h"
 #include "profile/importer.h"
@@ -102,8 +103,8 @@ Result<RawProfile> import_system(TextSource& source, RawProfile profile) {
     if (!more) break;
     if (trim(line).empty() || done) continue;
     if (!row.split(line, delimiter) || row.size() < header.size()) {
-      return bad_input(source.where(), fmt::format("the row has {} fields, the header has {}",
-                                                   row.size(), header.size()));
+      return bad_input(source.where(), fmt::format("the row has {}, the header has {}",
+                                                   number_of(row.size(), "field"), header.size()));
     }
     switch (table) {
       case MachineTable::Sysinfo: sysinfo_row(header, row, profile); break;

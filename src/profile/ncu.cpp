@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/delimited.h"
 #include "profile/dimension.h"
@@ -237,7 +238,10 @@ Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view
                             std::string_view value, double weight) {
   if (use.counter.empty()) return {};
   // A label may mean something else here: "Memory Throughput" is a rate or a share.
-  if (unit == "%" && !looks_like_counter(use.metric)) return {};
+  if (unit == "%" && !looks_like_counter(use.metric) &&
+      dimension_of(use.counter) != Dimension::Share) {
+    return {};
+  }
   if (use.unit_text != unit) {
     ROOFTILE_TRY(
         use.unit,
@@ -371,10 +375,10 @@ Status NcuImport::table_line(std::string_view line) {
   const std::size_t needed = wide ? width_ : std::max(*at_.value, at_.kernel.value_or(0)) + 1;
   if (fields_.size() < needed) {
     if (!keyed || fields_.size() < 3) return {};  // a number the program printed
-    return bad_input(
-        source_.where(),
-        fmt::format("the row ends after {} fields, the header has {}", fields_.size(), width_),
-        "the export was cut; run it again");
+    return bad_input(source_.where(),
+                     fmt::format("the row ends after {}, the header has {}",
+                                 number_of(fields_.size(), "field"), width_),
+                     "the export was cut; run it again");
   }
   if (kind_ == TableKind::Aggregated && key == "0") return {};
   return wide ? wide_row() : long_row();
@@ -467,7 +471,7 @@ Result<RawProfile> NcuImport::run() {
     } else if (line.starts_with("==ERROR==")) {
       complaint_ = trim(line.substr(9));
     } else if (line.find("Nsight Compute Command Line Profiler") != std::string_view::npos) {
-      found_ = true;  // the banner of `ncu --version`, kept beside exports
+      found_ = true;  // the banner of `ncu --version`, kept next to exports
     } else if (text_line(line) && value_column_ != 0 && !trim(line).starts_with("---")) {
       ROOFTILE_CHECK(text_row(line));
     }

@@ -14,11 +14,24 @@ struct Label {
 };
 
 // As the section files of Nsight Compute define them.
-constexpr std::array<Label, 34> kLabels{{
+constexpr std::array<Label, 42> kLabels{{
     {"GPU Speed Of Light", "Duration", "gpu__time_duration.sum"},
     {"GPU Speed Of Light", "Elapsed Cycles", "sm__cycles_elapsed.max"},
     {"GPU Speed Of Light", "SM Frequency", "sm__cycles_elapsed.avg.per_second"},
     {"GPU Speed Of Light", "DRAM Frequency", "dram__cycles_elapsed.avg.per_second"},
+    {"GPU Speed Of Light", "Compute (SM) Throughput",
+     "sm__throughput.avg.pct_of_peak_sustained_elapsed"},
+    {"GPU Speed Of Light", "L1/TEX Cache Throughput",
+     "l1tex__throughput.avg.pct_of_peak_sustained_active"},
+    {"GPU Speed Of Light", "L2 Cache Throughput",
+     "lts__throughput.avg.pct_of_peak_sustained_elapsed"},
+    {"GPU Speed Of Light", "DRAM Throughput",
+     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"},
+    {"GPU Speed Of Light", "SOL SM", "sm__throughput.avg.pct_of_peak_sustained_elapsed"},
+    {"GPU Speed Of Light", "SOL L1/TEX Cache",
+     "l1tex__throughput.avg.pct_of_peak_sustained_active"},
+    {"GPU Speed Of Light", "SOL L2 Cache", "lts__throughput.avg.pct_of_peak_sustained_elapsed"},
+    {"GPU Speed Of Light", "SOL DRAM", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"},
     {"Memory Workload Analysis", "Memory Throughput", "dram__bytes.sum.per_second"},
     {"", "Theoretical DRAM Bytes Accessible", "dram__bytes.sum.peak_sustained"},
     {"", "Theoretical DRAM Bandwidth", "dram__bytes.sum.peak_sustained"},

@@ -12,8 +12,7 @@
 namespace rooftile::profile {
 
 namespace {
-constexpr std::size_t kMaxPatches = std::size_t{1} << 20;     ///< ambiguous numbers remembered
-constexpr std::int64_t kMaxLaunches = std::int64_t{1} << 18;  ///< launches listed one by one
+constexpr std::size_t kMaxPatches = std::size_t{1} << 20;  ///< ambiguous numbers remembered
 }  // namespace
 
 double Column::sum() const {
@@ -205,6 +204,20 @@ void append_launches(const KernelSeries& from, std::int64_t first_ordinal, Kerne
   }
 }
 
+/// The kernels of `b` with their annotations numbered after those of `a`.
+std::vector<KernelSeries> renumbered(const RawProfile& a, const RawProfile& b) {
+  std::vector<KernelSeries> kernels = b.kernels;
+  const auto ranges = static_cast<std::uint32_t>(a.ranges.size());
+  const auto works = static_cast<std::uint32_t>(a.works.size());
+  for (KernelSeries& kernel : kernels) {
+    for (Launch& launch : kernel.launch_list) {
+      launch.range += launch.range == 0 ? 0 : ranges;
+      launch.work += launch.work == 0 ? 0 : works;
+    }
+  }
+  return kernels;
+}
+
 }  // namespace
 
 RawProfile merge(RawProfile a, const RawProfile& b) {
@@ -217,7 +230,7 @@ RawProfile merge(RawProfile a, const RawProfile& b) {
     index.emplace(a.kernels[i].name, i);
     listed += static_cast<std::int64_t>(a.kernels[i].launch_list.size());
   }
-  for (const KernelSeries& other : b.kernels) {
+  for (const KernelSeries& other : renumbered(a, b)) {
     const auto it = index.find(other.name);
     if (it == index.end()) {
       a.kernels.push_back(other);
@@ -256,6 +269,9 @@ RawProfile merge(RawProfile a, const RawProfile& b) {
   a.roofs.insert(a.roofs.end(), b.roofs.begin(), b.roofs.end());
   a.sweep.insert(a.sweep.end(), b.sweep.begin(), b.sweep.end());
   a.notes.insert(a.notes.end(), b.notes.begin(), b.notes.end());
+  a.ranges.insert(a.ranges.end(), b.ranges.begin(), b.ranges.end());
+  a.copies.insert(a.copies.end(), b.copies.begin(), b.copies.end());
+  a.works.insert(a.works.end(), b.works.begin(), b.works.end());
   a.ignored_metrics += b.ignored_metrics;
   a.counters += b.counters;
   return a;
@@ -294,18 +310,18 @@ bool lists(const Column& column, std::size_t launches) {
          column.values.size() + column.gaps.size() == launches;
 }
 
-Column without(const Column& column, const std::vector<bool>& dropped) {
+Column only(const Column& column, const std::vector<bool>& wanted) {
   Column kept{.metric = column.metric, .values = {}, .weights = {}};
   auto gap = column.gaps.begin();
   auto value = column.values.begin();
-  for (std::size_t launch = 0; launch < dropped.size(); ++launch) {
+  for (std::size_t launch = 0; launch < wanted.size(); ++launch) {
     if (gap != column.gaps.end() && *gap == launch) {
       ++gap;
-      if (dropped[launch]) continue;
+      if (!wanted[launch]) continue;
       kept.gaps.push_back(kept.values.size() + kept.gaps.size());
       kept.missing += 1;
     } else {
-      if (!dropped[launch]) kept.values.push_back(*value);
+      if (wanted[launch]) kept.values.push_back(*value);
       ++value;
     }
   }
@@ -314,31 +330,45 @@ Column without(const Column& column, const std::vector<bool>& dropped) {
 
 }  // namespace
 
+bool lists_launches(const KernelSeries& kernel) {
+  const std::size_t launches = kernel.launch_list.size();
+  return static_cast<std::int64_t>(launches) == kernel.launches() &&
+         std::all_of(kernel.columns.begin(), kernel.columns.end(),
+                     [&](const Column& column) { return lists(column, launches); });
+}
+
+KernelSeries keep_launches(const KernelSeries& kernel, const std::vector<bool>& kept) {
+  KernelSeries part;
+  part.name = kernel.name;
+  part.grid = kernel.grid;
+  part.block = kernel.block;
+  part.rows = std::count(kept.begin(), kept.end(), true);
+  for (const Column& column : kernel.columns) part.columns.push_back(only(column, kept));
+  if (kernel.launch_list.size() != kept.size()) return part;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) part.launch_list.push_back(kernel.launch_list[i]);
+  }
+  if (!part.launch_list.empty()) {
+    part.grid = part.launch_list.front().grid;
+    part.block = part.launch_list.front().block;
+  }
+  return part;
+}
+
 std::optional<KernelSeries> complete_launches(const KernelSeries& kernel) {
   const auto launches = static_cast<std::size_t>(kernel.launches());
   const bool listed = std::all_of(kernel.columns.begin(), kernel.columns.end(),
                                   [&](const Column& column) { return lists(column, launches); });
   if (!listed) return std::nullopt;
-  std::vector<bool> dropped(launches, false);
+  std::vector<bool> kept(launches, true);
   for (const Column& column : kernel.columns) {
     if (column.values.empty() || !is_summed(column.metric))
       continue;  // nobody has it: not measured
-    for (const std::size_t gap : column.gaps) dropped[gap] = true;
+    for (const std::size_t gap : column.gaps) kept[gap] = false;
   }
-  const auto count = std::count(dropped.begin(), dropped.end(), true);
-  if (count == 0 || static_cast<std::size_t>(count) == launches) return std::nullopt;
-  KernelSeries kept;
-  kept.name = kernel.name;
-  kept.grid = kernel.grid;
-  kept.block = kernel.block;
-  kept.rows = kernel.rows - count;
-  for (const Column& column : kernel.columns) kept.columns.push_back(without(column, dropped));
-  if (kernel.launch_list.size() == launches) {
-    for (std::size_t i = 0; i < launches; ++i) {
-      if (!dropped[i]) kept.launch_list.push_back(kernel.launch_list[i]);
-    }
-  }
-  return kept;
+  const auto dropped = std::count(kept.begin(), kept.end(), false);
+  if (dropped == 0 || static_cast<std::size_t>(dropped) == launches) return std::nullopt;
+  return keep_launches(kernel, kept);
 }
 
 Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
@@ -351,7 +381,7 @@ Result<RawProfile> subtract(const RawProfile& whole, const RawProfile& part) {
     if (dropped > all) {
       rest.notes.push_back(
           fmt::format("{} was launched {} times in the run to subtract, but only "
-                      "{} times in the whole: none is left of it",
+                      "{} times in the whole, so none are left",
                       kernel.name, dropped, all));
     }
     for (Column& column : kernel.columns) {

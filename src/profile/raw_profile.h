@@ -18,6 +18,7 @@
 
 #include "core/result.h"
 #include "hardware/roof_file.h"
+#include "ops/kernel_work.h"
 
 namespace rooftile::profile {
 
@@ -37,20 +38,37 @@ struct Column {
   [[nodiscard]] double launches() const;  ///< counted ones and missing ones
 };
 
-/// The matrix product that a framework asked for: C[m,n] = A[m,k] B[k,n], `batch` times.
-struct Product {
-  std::int64_t batch = 1, m = 1, n = 1, k = 1;
-  DType dtype = DType::Fp32;
+/// The part of a training step that a framework's trace shows a launch in.
+enum class TracePhase : std::uint8_t { Unknown, Forward, Backward, Optimizer };
 
-  auto operator<=>(const Product&) const = default;
+/// What an operator of a trace asks of one launch: FLOPs and compulsory bytes follow from shapes.
+struct TracedWork {
+  std::string operation;  ///< "aten::addmm"
+  ops::KernelWork work;
+  double share = 1.0;  ///< of the work, where several launches of one kernel do it
+
+  bool operator==(const TracedWork&) const = default;
 };
 
 /// One launch of a kernel, for exports that list them.
 struct Launch {
   std::int64_t ordinal = 0;  ///< in the order of the export, over all kernels
   std::optional<Dim3> grid, block;
-  std::optional<Product> product = {};  ///< where a trace recorded the shapes of its operators
+  std::optional<double> begin = {};   ///< seconds since the first launch of the export
+  std::optional<double> called = {};  ///< when the host called for it, on the same clock
+  std::int64_t device = 0;
+  std::uint32_t range = 0;  ///< which of RawProfile::ranges it is in, from 1; 0: none
+  std::uint32_t work = 0;   ///< which of RawProfile::works it does, from 1; 0: not known
+  TracePhase phase = TracePhase::Unknown;
 };
+
+/// Something else that the device was busy with.
+struct Activity {
+  double begin = 0.0, end = 0.0;  ///< seconds, as Launch::begin
+  std::int64_t device = 0;
+};
+
+inline constexpr std::int64_t kMaxLaunches = std::int64_t{1} << 18;  ///< listed one by one
 
 struct KernelSeries {
   std::string name;  ///< as the tool wrote it
@@ -78,6 +96,10 @@ struct RawProfile {
   std::vector<hardware::MeasuredRoof> roofs;  ///< that came with the export
   std::vector<hardware::SweepSample> sweep;   ///< of ERT
   std::vector<std::string> notes;             ///< things a reader should know, one sentence each
+  /// Nests of annotations (NVTX ranges, user annotations) that launches are in, outermost first.
+  std::vector<std::vector<std::string>> ranges;
+  std::vector<Activity> copies;   ///< copies and fills, which are not kernels
+  std::vector<TracedWork> works;  ///< of operators whose shapes a trace recorded
   std::int64_t ignored_metrics = 0;
   std::int64_t counters = 0;  ///< extensive counters seen, used or not
 
@@ -122,7 +144,7 @@ class ProfileBuilder {
 bool is_used_metric(std::string_view metric);
 
 /// Joins the counters of two exports of the same run by kernel name and occurrence. A counter that
-/// both have: two passes over the same launches (as many of them, and other counters beside) count
+/// both have: two passes over the same launches (as many of them, and other counters as well) count
 /// once; otherwise `b` holds further launches, which are appended.
 RawProfile merge(RawProfile a, const RawProfile& b);
 
@@ -134,6 +156,11 @@ double affinity(const RawProfile& a, const RawProfile& b);
 /// The kernel without the launches that lack a counter which others have, so that all sums are over
 /// the same launches; nothing when none lacks any, when all do, or when launches are not listed.
 std::optional<KernelSeries> complete_launches(const KernelSeries& kernel);
+
+/// Every counter has one value or gap per launch, and every launch is listed.
+bool lists_launches(const KernelSeries& kernel);
+/// The launches that are marked; the kernel must list them.
+KernelSeries keep_launches(const KernelSeries& kernel, const std::vector<bool>& kept);
 
 /// `whole` without the launches of `part`: of every kernel that `part` launched c times, the first
 /// c launches are dropped (the order of launches is assumed to be the same).

@@ -10,6 +10,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/delimited.h"
 #include "profile/dimension.h"
@@ -247,12 +248,14 @@ Status RocprofImport::row() {
   return counter_ ? long_row(kernel) : wide_row(kernel);
 }
 
-/// The table does not name the GPU; the memory counters of MI300 have names of their own.
+/// The table does not name the GPU; the memory counters of MI300 have names of their own, and so
+/// have those of the generations before it. Without them only the family is known.
 void RocprofImport::guess_isa() {
   RawProfile& profile = builder_.profile();
   const bool mi300 =
       profile.has_metric("TCC_BUBBLE_sum") || profile.has_metric("TCC_EA0_RDREQ_sum");
-  profile.device.isa = mi300 ? "gfx942" : "gfx9";
+  const bool earlier = profile.has_metric("TCC_EA_RDREQ_sum");
+  profile.device.isa = mi300 ? "gfx942" : earlier ? "gfx90" : "gfx9";
 }
 
 Result<RawProfile> RocprofImport::run() {
@@ -267,11 +270,11 @@ Result<RawProfile> RocprofImport::run() {
     if (!found_) continue;
     const bool closed = fields_.split(line, delimiter_);
     if (!closed || fields_.size() < width_) {
-      return bad_input(
-          source_.where(),
-          closed ? fmt::format("the row has {} fields, the header has {}", fields_.size(), width_)
-                 : std::string("a quoted field is never closed"),
-          "the export was cut; run it again");
+      return bad_input(source_.where(),
+                       closed ? fmt::format("the row has {}, the header has {}",
+                                            number_of(fields_.size(), "field"), width_)
+                              : std::string("a quoted field is never closed"),
+                       "the export was cut; run it again");
     }
     ROOFTILE_CHECK(row());
   }

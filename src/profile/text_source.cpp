@@ -20,7 +20,7 @@ enum class Encoding : std::uint8_t { Utf8, Utf16Le, Utf16Be };
 namespace {
 
 constexpr std::size_t kChunk = 1 << 20;
-constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are no text
+constexpr std::size_t kMaxLine = 64 << 20;  ///< longer lines are not text
 /// A file of a few megabytes can unpack to terabytes.
 constexpr std::int64_t kMostUnpacked = std::int64_t{16} << 30;
 
@@ -61,6 +61,8 @@ struct TextSource::State {
   bool finished = false;
   std::int64_t line = 0;
   std::int64_t handed_out = 0;
+  Progress progress;
+  std::int64_t stored_read = 0;  ///< bytes of the file, before they were unpacked
 
   State() = default;
   State(const State&) = delete;
@@ -70,11 +72,21 @@ struct TextSource::State {
   }
 
   Result<std::size_t> read_stored(char* data, std::size_t size) {
-    if (file) return file->read(data, size);
+    if (file) {
+      ROOFTILE_TRY(const std::size_t got, file->read(data, size));
+      stored_read += static_cast<std::int64_t>(got);
+      const auto whole = static_cast<double>(file->size());
+      if (whole > 0.0) ROOFTILE_CHECK(tell(static_cast<double>(stored_read) / whole));
+      return got;
+    }
     const std::size_t n = std::min(size, memory.size() - memory_position);
     std::memcpy(data, memory.data() + memory_position, n);
     memory_position += n;
     return n;
+  }
+  Status tell(double fraction) const {
+    if (!progress || progress({.fraction = std::min(fraction, 1.0), .note = "reading"})) return {};
+    return bad_input(name, "reading was stopped");
   }
   Result<std::size_t> read_bytes(char* data, std::size_t size);
   Status refill_packed();
@@ -286,6 +298,19 @@ Result<std::size_t> TextSource::read(char* data, std::size_t size) {
   s.begin += n;
   s.handed_out += static_cast<std::int64_t>(n);
   return n;
+}
+
+void TextSource::set_progress(Progress progress) {
+  state_->progress = std::move(progress);
+}
+Status TextSource::report(double fraction) {
+  return state_->tell(fraction);
+}
+std::optional<std::string> TextSource::plain_file() const {
+  const State& s = *state_;
+  // Standard input has a name, but no path.
+  if (!s.file || s.file->size() == 0 || s.inflater || s.name == "<stdin>") return std::nullopt;
+  return s.name;
 }
 
 const std::string& TextSource::name() const {

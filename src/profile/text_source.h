@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile::profile {
 
@@ -34,6 +36,13 @@ class TextSource {
   Result<bool> next_line(std::string_view& line);
   /// Raw decoded bytes, for formats that are not made of lines; 0 at the end.
   Result<std::size_t> read(char* data, std::size_t size);
+
+  /// Called while the text is read; for readers that go another way, report() calls it.
+  void set_progress(Progress progress);
+  /// Tells the caller where the import is; an error when it asks to stop.
+  Status report(double fraction);
+  /// The path of a regular file that is not compressed, for readers that open it themselves.
+  [[nodiscard]] std::optional<std::string> plain_file() const;
 
   [[nodiscard]] const std::string& name() const;
   /// Number of the line that next_line() returned last, from 1.

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/text.h"
-#include "report/table.h"
 
 namespace rooftile::report {
 
@@ -28,7 +27,7 @@ Bytes bytes_at(Resource level, const traffic::Traffic& traffic) {
   return level == Resource::L2 ? traffic.l2 : traffic.dram();
 }
 
-/// "54.2 GFLOP at 81 % of 66.9 TFLOP/s"; empty for a term that is no amount over a rate.
+/// "54.2 GFLOP at 81 % of 66.9 TFLOP/s"; empty for a term that is not an amount over a rate.
 std::string term_text(const std::string& resource, const OperatorReport& op,
                       const std::map<std::string, double>& rates) {
   const auto efficiency = op.breakdown.efficiency.find(resource);
@@ -94,25 +93,25 @@ void write_breakdown(const BreakdownReport& breakdown, nlohmann::ordered_json& j
   json["residual"] = breakdown.residual;
 }
 
-std::string terms_text(const OperatorReport& op, const std::map<std::string, double>& rates) {
-  const BreakdownReport& breakdown = op.breakdown;
+std::string join_text(const BreakdownReport& breakdown) {
   std::string how = breakdown.join ? fmt::format("joined with exponent {:.3g}", *breakdown.join)
                                    : std::string("the longest counts");
   if (breakdown.residual != 1) how += fmt::format(", x {:.3g}", breakdown.residual);
   if (breakdown.terms_ms.contains("launch")) how += ", + launch";
-  std::string text = fmt::format("  terms      they overlap: {}\n", how);
-  double longest = 0;
-  for (const auto& [resource, ms] : breakdown.terms_ms) longest = std::max(longest, ms);
+  return how;
+}
+
+nlohmann::ordered_json term_rows(const OperatorReport& op,
+                                 const std::map<std::string, double>& rates) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Resource resource : hardware::kAllResources) {
-    const auto term = breakdown.terms_ms.find(std::string(name_of(resource)));
-    if (term == breakdown.terms_ms.end()) continue;
-    std::string line =
-        fmt::format("    {:<8} {:>10}  {}  {}", term->first, format_ms(term->second),
-                    bar(term->second / longest, 20), term_text(term->first, op, rates));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    const auto term = op.breakdown.terms_ms.find(std::string(name_of(resource)));
+    if (term == op.breakdown.terms_ms.end()) continue;
+    rows.push_back({{"resource", term->first},
+                    {"ms", term->second},
+                    {"arithmetic", term_text(term->first, op, rates)}});
   }
-  return text;
+  return rows;
 }
 
 }  // namespace rooftile::report

@@ -29,8 +29,10 @@ void add_rates(const ops::KernelWork& work, const hardware::Machine& machine,
 /// Adds the members `terms_ms`, `efficiency`, `join` and `residual`.
 void write_breakdown(const BreakdownReport& breakdown, nlohmann::ordered_json& json);
 
-/// How the terms of a row give its time, and a line per term: its bar beside the longest, its
-/// arithmetic.
-std::string terms_text(const OperatorReport& op, const std::map<std::string, double>& rates);
+/// How the terms give the time: "joined with exponent 3, x 1.1, + launch".
+std::string join_text(const BreakdownReport& breakdown);
+/// The terms of a row in the order of the resources, each with its arithmetic.
+nlohmann::ordered_json term_rows(const OperatorReport& op,
+                                 const std::map<std::string, double>& rates);
 
 }  // namespace rooftile::report

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "report/table.h"
+#include "report/lines.h"
 
 namespace rooftile::report {
 

@@ -12,14 +12,9 @@
 
 #include "characterize/measurement.h"
 #include "hardware/ceilings.h"
+#include "report/document.h"
 
 namespace rooftile::report {
-
-struct MeasuredCurve {
-  std::string name;  ///< "load fp64", "fp32, 24 KiB"
-  std::vector<std::pair<double, double>>
-      points;  ///< ascending; bytes -> byte/s, FLOP/byte -> FLOP/s
-};
 
 struct Ceiling {
   std::string name;            ///< "L1", "fp64"
@@ -29,7 +24,7 @@ struct Ceiling {
 
 struct MachineCurves {
   std::string title, subtitle;
-  std::vector<MeasuredCurve> bandwidth, rate;
+  std::vector<Curve> bandwidth, rate;  ///< bytes -> byte/s, FLOP/byte -> FLOP/s
   std::vector<Ceiling> levels, peaks;
   std::vector<std::string> notes;
 };
@@ -38,8 +33,6 @@ struct MachineCurves {
 MachineCurves machine_curves(std::span<const characterize::Sample> samples,
                              const hardware::Ceilings* ceilings);
 
-/// Two plots, one below the other.
-std::string machine_curves_to_svg(const MachineCurves& machine);
-std::string machine_curves_to_json(const MachineCurves& machine);
+std::vector<CurveChart> charts_of(const MachineCurves& machine);
 
 }  // namespace rooftile::report

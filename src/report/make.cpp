@@ -112,6 +112,15 @@ OperatorReport of_mean_stage(OperatorReport report, std::int64_t stages) {
   return report;
 }
 
+/// How often the block of "block/node" repeats; 1 for what is not a node, such as the optimizer's update.
+std::int64_t layers_of(const std::string& name, const graph::Graph& graph) {
+  const std::string_view block = std::string_view(name).substr(0, name.find('/'));
+  for (const graph::Block& one : graph.blocks) {
+    if (one.name == block) return one.repeat;
+  }
+  return 1;
+}
+
 std::vector<PartReport> make_parts(const aggregate::StepEstimate& step) {
   const aggregate::StepParts& parts = step.parts;
   std::vector<PartReport> list;
@@ -191,6 +200,35 @@ ParallelReport make_parallel(const aggregate::Parallelism& parallelism,
           .idle_fraction = step.parts.idle / step.total};
 }
 
+ThroughputReport make_throughput(const Report& report, const graph::Graph& graph,
+                                 const hardware::Machine& machine, std::int64_t gpus) {
+  ThroughputReport rates;
+  const double seconds = report.latency.total_ms * 1e-3;
+  const auto all = static_cast<double>(gpus);
+  const auto sequences = static_cast<double>(report.request.batch);
+  const bool images = graph.sequence == 0 || graph.family == "vit";
+  if (images) {
+    rates.images_per_s = sequences / seconds;
+  } else {
+    const bool decode = graph.step == graph::Step::Decode;
+    rates.tokens_per_s = sequences * (decode ? 1.0 : static_cast<double>(graph.sequence)) / seconds;
+    rates.tokens_per_s_per_gpu = *rates.tokens_per_s / all;
+    if (machine.gpu.power_watt)
+      rates.energy_per_token_j = *machine.gpu.power_watt * all / *rates.tokens_per_s;
+  }
+  const hardware::GpuSpec& gpu = machine.gpu;
+  for (const hardware::Pipe pipe : {hardware::Pipe::Tensor, hardware::Pipe::Vector}) {
+    const auto peak = gpu.peak.find({graph.dtype, pipe});
+    if (peak == gpu.peak.end() || rates.mfu) continue;
+    rates.mfu = report.flops / (seconds * peak->second.base() * all);
+  }
+  if (graph.step != graph::Step::Train && gpu.dram.bandwidth) {
+    rates.mbu = (report.memory.weights_bytes + report.memory.kv_cache_bytes) /
+                (seconds * gpu.dram.bandwidth->base());
+  }
+  return rates;
+}
+
 Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
             const aggregate::StepEstimate& step, const aggregate::MemoryEstimate& memory) {
   Report report;
@@ -226,6 +264,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   report.memory = make_memory(memory, machine.gpu);
   for (const auto& op : step.operators) {
     report.operators.push_back(of_mean_stage(make_operator(op, machine), step.stages));
+    report.operators.back().layers = layers_of(op.kernel.name, graph);
     add_rates(op.kernel.work, machine, report.rates);
   }
   for (const auto& transfer : step.transfers) {

@@ -20,6 +20,10 @@ OperatorReport make_operator(const aggregate::OperatorEstimate& op,
 Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
             const aggregate::StepEstimate& step, const aggregate::MemoryEstimate& memory);
 
+/// The step in users' units; `gpus` run it.
+ThroughputReport make_throughput(const Report& report, const graph::Graph& graph,
+                                 const hardware::Machine& machine, std::int64_t gpus);
+
 /// How the GPUs share the step; `system` is empty for one GPU with micro-batches.
 ParallelReport make_parallel(const aggregate::Parallelism& parallelism,
                              const aggregate::Interconnect& links, const std::string& system,

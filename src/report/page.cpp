@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/page.h"
 
-#include <fmt/format.h>
-
 #include "core/web_page.h"
-#include "report/roofline_view.h"
 #include "report/svg.h"
-#include "report/views.h"
 
 namespace rooftile::report {
 
@@ -41,22 +37,6 @@ std::string make_page(std::string_view title, std::string_view json) {
   out += script_safe(json);
   out += page.substr(data + kData.size());
   return out;
-}
-
-std::string roofline_to_html(const roofline::Chart& chart, ChartView view) {
-  return make_page(chart.title, fmt::format(R"({{"kind":"roofline","view":"{}","roofline":{}}})",
-                                            view == ChartView::TimeBased ? "time" : "hierarchical",
-                                            roofline_to_json(chart)));
-}
-
-std::string predict_to_html(const Report& report, const roofline::Chart& chart) {
-  return make_page(chart.title, fmt::format(R"({{"kind":"predict","report":{},"roofline":{}}})",
-                                            to_json(report), roofline_to_json(chart)));
-}
-
-std::string machine_to_html(const MachineCurves& machine) {
-  return make_page(machine.title, fmt::format(R"({{"kind":"machine","machine":{}}})",
-                                              machine_curves_to_json(machine)));
 }
 
 }  // namespace rooftile::report

@@ -2,12 +2,13 @@
 #include "report/provenance_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
 #include "core/sha256.h"
 #include "core/utf8.h"
-#include "report/table.h"
+#include "report/lines.h"
 
 namespace rooftile::report {
 
@@ -28,27 +29,46 @@ std::string file_text(const Input& input) {
   return text;
 }
 
-}  // namespace
-
-std::string provenance_to_text(const ProvenanceReport& provenance, bool color) {
-  std::map<std::string, std::vector<const Input*>> kinds;
-  for (const Input& input : provenance.inputs) kinds[input.kind].push_back(&input);
+std::string program_text(const ProvenanceReport& provenance) {
   std::string text = fmt::format("from: rooftile {}", provenance.version);
   if (provenance.commit) text += " " + short_commit(*provenance.commit);
+  return text;
+}
+
+std::vector<std::string> input_texts(const ProvenanceReport& provenance) {
+  std::map<std::string, std::vector<const Input*>> kinds;
+  for (const Input& input : provenance.inputs) kinds[input.kind].push_back(&input);
+  std::vector<std::string> texts;
   for (const Input& input : provenance.inputs) {
-    // One line: a GPU's own architecture file is in the JSON report.
+    // A GPU's own architecture file is in the JSON report.
     if (input.kind == "architecture" && input.origin == "embedded") continue;
     const std::vector<const Input*>& alike = kinds[input.kind];
     if (alike.size() <= kMostFiles) {
-      text += ", " + file_text(input);
+      texts.push_back(file_text(input));
     } else if (alike.front() == &input) {
       std::string sums;
       for (const Input* one : alike) sums += one->sha256;
-      text +=
-          fmt::format(", {} {} files:{}", alike.size(), input.kind, sha256(sums).substr(0, kShort));
+      texts.push_back(
+          fmt::format("{} {} files:{}", alike.size(), input.kind, sha256(sums).substr(0, kShort)));
     }
   }
+  return texts;
+}
+
+}  // namespace
+
+std::string provenance_to_text(const ProvenanceReport& provenance, int width, bool color) {
+  const std::vector<std::string> inputs = input_texts(provenance);
+  std::string text = program_text(provenance) + (inputs.empty() ? "" : ",") + "\n";
+  text += wrapped(fmt::format("{}", fmt::join(inputs, ", ")), width, 2, 2);
+  text.pop_back();
   return dim(text, color) + "\n";
+}
+
+std::string provenance_to_line(const ProvenanceReport& provenance) {
+  std::string text = program_text(provenance);
+  for (const std::string& input : input_texts(provenance)) text += ", " + input;
+  return text + "\n";
 }
 
 ProvenanceReport merged_provenance(std::span<const Report> reports) {

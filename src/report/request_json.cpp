@@ -16,13 +16,17 @@ using nlohmann::ordered_json;
 /// compile: it would be lost in a report.
 template <typename RequestOrConst, typename Visit>
 void visit_fields(RequestOrConst& request, const Visit& visit) {
-  auto& [model, gpu, machine, phase, batch, sequence, context, dtype, attention, fusion, optimizer,
-         recompute, dp, tp, pp, microbatches, system, predictor, catalog] = request;
+  auto& [model, gpu, machine, phase, batch, sequence, context, dtype, kv_dtype, weight_dtype, stack,
+         attention, fusion, optimizer, recompute, dp, tp, pp, microbatches, system, predictor,
+         catalog] = request;
   visit("model", model);
   visit("gpu", gpu);
   visit("phase", phase);
   visit("batch", batch);
   visit("dtype", dtype);
+  visit("kv_dtype", kv_dtype);
+  visit("weight_dtype", weight_dtype);
+  visit("stack", stack);
   visit("attention", attention);
   visit("fusion", fusion);
   visit("optimizer", optimizer);
@@ -40,7 +44,7 @@ void visit_fields(RequestOrConst& request, const Visit& visit) {
 }
 
 /// Absent fields leave no key.
-struct Writer {
+struct FieldWriter {
   ordered_json& json;
 
   template <typename T>
@@ -83,7 +87,7 @@ Status read(const JsonView& view, std::vector<std::string>& values) {
 
 ordered_json request_json(const Request& request) {
   ordered_json json = ordered_json::object();
-  visit_fields(request, Writer{json});
+  visit_fields(request, FieldWriter{json});
   return json;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "report/roofline_json.h"
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/json_text.h"
-#include "report/provenance_view.h"
-#include "report/roofline_view.h"
-#include "report/table.h"
+#include "core/provenance.h"
+#include "report/roofline_words.h"
 
 namespace rooftile::report {
 
@@ -35,6 +36,7 @@ ordered_json ceilings_json(const Chart& chart) {
                     {"clock_mhz", nullptr},
                     {"launch_overhead_us", to_us(chart.launch_overhead)}};
   if (chart.roofs.clock) json["clock_mhz"] = chart.roofs.clock->base() * 1e-6;
+  if (chart.roofs.boost) json["boost_clock_mhz"] = chart.roofs.boost->base() * 1e-6;
   json["bandwidth"] = ordered_json::object();
   for (const roofline::MemoryRoof& roof : chart.roofs.memory) {
     json["bandwidth"][roof.name] = {{"gbps", roof.bandwidth.base() * 1e-9},
@@ -79,9 +81,11 @@ ordered_json terms_json(const roofline::BoundTerms& terms) {
 }
 
 ordered_json prediction_json(const Chart& chart, const roofline::Prediction& predicted) {
-  ordered_json json{{"match", predicted.match},         {"shape", predicted.shape},
-                    {"time_ms", to_ms(predicted.time)}, {"low_ms", to_ms(predicted.low)},
-                    {"high_ms", to_ms(predicted.high)}, {"flops", predicted.flops.base()}};
+  ordered_json json{
+      {"match", predicted.match},         {"shape", predicted.shape},
+      {"launches", predicted.launches},   {"measured_ms", milliseconds(predicted.measured)},
+      {"time_ms", to_ms(predicted.time)}, {"low_ms", to_ms(predicted.low)},
+      {"high_ms", to_ms(predicted.high)}, {"flops", predicted.flops.base()}};
   for (const MemoryLevel level : hardware::kMemoryLevels) {
     const Bytes bytes = predicted.bytes[static_cast<std::size_t>(level)];
     const std::string name(name_of(level));
@@ -122,10 +126,30 @@ ordered_json point_json(const Chart& chart, const Point& point) {
       point.fraction_of_roof ? ordered_json(*point.fraction_of_roof) : ordered_json(nullptr);
   json["above_roof"] =
       point.above_roof.empty() ? ordered_json(nullptr) : ordered_json(point.above_roof);
+  json["limiting_roof"] = point.limiter == "compute" ? json["compute_roof"] : json["limiter"];
   json["bound_ms"] = milliseconds(point.bound);
   json["terms"] = terms_json(point.terms);
   json["launch_bound"] = point.launch_bound;
-  if (point.predicted) json["predicted"] = prediction_json(chart, *point.predicted);
+  // The time-based roofline: what FLOPs, bytes and launches need, of the measured time.
+  json["needed_fraction"] = nullptr;
+  if (record.time && record.time->base() > 0.0) {
+    json["needed_fraction"] =
+        max(point.bound.value_or(Seconds{}), point.terms.launch) / *record.time;
+  }
+  json["from_shapes"] = record.from_shapes;
+  json["advice"] = point.advice.empty() ? ordered_json(nullptr) : ordered_json(point.advice);
+  json["gain_ms"] = to_ms(point.gain);
+  json["predicted_ms"] =
+      point.predicted ? ordered_json(to_ms(point.predicted->time)) : ordered_json(nullptr);
+  if (point.predicted) {
+    const roofline::Prediction& predicted = *point.predicted;
+    json["predicted"] = prediction_json(chart, predicted);
+    if (predicted.measured && predicted.measured->base() > 0.0)
+      json["predicted"]["time_ratio"] = predicted.time / *predicted.measured;
+    // Bytes that follow from shapes were not counted by anybody.
+    json["predicted"]["counted_dram_bytes"] =
+        record.from_shapes ? ordered_json(nullptr) : number(record.bytes_at(MemoryLevel::Dram));
+  }
   json["clock_mhz"] = record.clock ? ordered_json(record.clock->base() * 1e-6) : nullptr;
   json["grid"] = record.grid ? ordered_json(*record.grid) : nullptr;
   json["block"] = record.block ? ordered_json(*record.block) : nullptr;
@@ -151,6 +175,9 @@ ordered_json total_json(const Chart& chart, const roofline::Total& total) {
       {"flops_complete", total.flops_complete},
       {"tensor_flops", number(total.tensor_flops)},
       {"tensor_time_ms", to_ms(total.tensor_time)},
+      {"tensor_time_fraction", total.flops && total.time.base() > 0.0
+                                   ? ordered_json(total.tensor_time / total.time)
+                                   : ordered_json(nullptr)},
       {"bytes", levels_json(total.bytes)}};
   for (const MemoryLevel level : hardware::kMemoryLevels) {
     json["intensity"][std::string(name_of(level))] = number(total.intensity(level));
@@ -162,6 +189,34 @@ ordered_json total_json(const Chart& chart, const roofline::Total& total) {
   return json;
 }
 
+ordered_json shares_json(const std::vector<profile::TimeShare>& shares) {
+  ordered_json json = ordered_json::array();
+  for (const profile::TimeShare& share : shares) {
+    json.push_back(
+        {{"name", share.name}, {"launches", share.launches}, {"time_ms", to_ms(share.time)}});
+  }
+  return json;
+}
+
+ordered_json timeline_json(const profile::Timeline& timeline) {
+  return {{"devices", timeline.devices},
+          {"span_ms", to_ms(timeline.span)},
+          {"busy_ms", to_ms(timeline.busy)},
+          {"idle_ms", to_ms(timeline.idle)},
+          {"host_late_ms", milliseconds(timeline.host_late)},
+          {"late_stretches", timeline.late_stretches},
+          {"late_launches", timeline.late_launches},
+          {"late_span_ms", to_ms(timeline.late_span)},
+          {"communication_ms", to_ms(timeline.communication)},
+          {"exposed_communication_ms", to_ms(timeline.exposed_communication)},
+          {"phases", shares_json(timeline.phases)},
+          {"annotations", shares_json(timeline.annotations)}};
+}
+
+ordered_json name_or_null(std::string_view name) {
+  return name.empty() ? ordered_json(nullptr) : ordered_json(name);
+}
+
 ordered_json difference_json(const Chart& chart, const roofline::Difference& difference) {
   const auto side = [&chart](const std::optional<KernelRecord>& record) {
     return record ? record_json(chart, *record) : ordered_json(nullptr);
@@ -169,17 +224,25 @@ ordered_json difference_json(const Chart& chart, const roofline::Difference& dif
   return {{"name", difference.name},
           {"short_name", difference.short_name},
           {"delta_ms", to_ms(difference.delta)},
+          {"paired_by", name_or_null(name_of(difference.paired))},
+          {"change", name_or_null(difference.change)},
           {"first", side(difference.first)},
           {"second", side(difference.second)}};
 }
 
-}  // namespace
-
-double chart_gflops(const Chart& chart, FlopsPerSecond rate) {
-  return rate.base() / (chart.binary_units ? 1073741824.0 : 1e9);
+ordered_json comparison_json(const Chart& chart, const roofline::Comparison& pair) {
+  ordered_json json{{"first", pair.first}, {"second", pair.second}};
+  json["paired_time_fraction"] = {{"first", pair.paired_first}, {"second", pair.paired_second}};
+  json["classes"] = ordered_json::array();
+  for (const auto& one : pair.classes) json["classes"].push_back(difference_json(chart, one));
+  json["kernels"] = ordered_json::array();
+  for (const auto& one : pair.kernels) json["kernels"].push_back(difference_json(chart, one));
+  return json;
 }
 
-std::string roofline_to_json(const Chart& chart) {
+}  // namespace
+
+ordered_json roofline_json(const Chart& chart) {
   ordered_json json{{"schema", kRooflineSchema},
                     {"title", chart.title},
                     {"gflops_unit", chart.binary_units ? "2^30 FLOP/s" : "1e9 FLOP/s"},
@@ -193,18 +256,13 @@ std::string roofline_to_json(const Chart& chart) {
     ordered_json one{{"phase", phase.label}, {"files", phase.files}};
     one["total"] = total_json(chart, phase.total);
     one["zero_ai"] = census_json(phase.total);
+    if (phase.timeline) one["timeline"] = timeline_json(*phase.timeline);
     json["phases"].push_back(std::move(one));
   }
   if (chart.comparison) {
-    ordered_json& comparison = json["comparison"];
-    comparison = {{"first", chart.comparison->first}, {"second", chart.comparison->second}};
-    comparison["classes"] = ordered_json::array();
-    for (const auto& one : chart.comparison->classes) {
-      comparison["classes"].push_back(difference_json(chart, one));
-    }
-    comparison["kernels"] = ordered_json::array();
-    for (const auto& one : chart.comparison->kernels) {
-      comparison["kernels"].push_back(difference_json(chart, one));
+    json["comparison"] = comparison_json(chart, *chart.comparison);
+    for (const roofline::Comparison& pair : chart.more_comparisons) {
+      json["more_comparisons"].push_back(comparison_json(chart, pair));
     }
   }
   json["formulas"] = ordered_json::array();
@@ -217,7 +275,7 @@ std::string roofline_to_json(const Chart& chart) {
   for (const profile::Warning& warning : chart.warnings) {
     json["warnings"].push_back(warning.name + ": " + warning.message);
   }
-  return json_text(json);
+  return json;
 }
 
 }  // namespace rooftile::report

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/roofline_view.h"
+#include "report/lines.h"
 #include "report/roofline_words.h"
-#include "report/table.h"
 
 namespace rooftile::report {
 
@@ -162,18 +161,17 @@ PictureLayout layout_of(const std::vector<LegendEntry>& legend) {
   return {.left = kLeft, .right = kRight, .top = top, .bottom = top + kPlotHeight};
 }
 
-std::string picture_svg(const Chart& chart, const Picture& picture) {
+Drawing draw_picture(const Chart& chart, const Picture& picture) {
   const double bottom = layout_of(picture.legend).bottom;
   const std::size_t listed = std::min(chart.points.size(), kListedKernels);
   const std::vector<std::string> closing = closing_lines(chart);
   double y = bottom + kListGap;
-  std::string svg =
-      open_svg(kWidth, y + kListRow * static_cast<double>(listed + closing.size()), chart.title);
-  svg += fmt::format(R"(<text x="16" y="28" font-size="16" font-weight="bold">{}</text>)"
-                     R"(<text x="16" y="47" {}>{}</text>)"
-                     "\n",
-                     markup_escaped(shorten(chart.title, 84)), kMuted,
-                     markup_escaped(roofs_line(chart)));
+  const double height = y + kListRow * static_cast<double>(listed + closing.size());
+  std::string svg = fmt::format(R"(<text x="16" y="28" font-size="16" font-weight="bold">{}</text>)"
+                                R"(<text x="16" y="47" {}>{}</text>)"
+                                "\n",
+                                markup_escaped(shorten(chart.title, 84)), kMuted,
+                                markup_escaped(roofs_line(chart)));
   svg += legend_svg(picture.legend) + picture.plot + muted_line(bottom + 60, picture.note);
   for (std::size_t i = 0; i < listed; ++i, y += kListRow) {
     svg += list_row(chart, i, y, picture.drawn[i]);
@@ -182,7 +180,7 @@ std::string picture_svg(const Chart& chart, const Picture& picture) {
     svg += muted_line(y, line);
     y += kListRow;
   }
-  return svg + "</svg>\n";
+  return {.width = kWidth, .height = height, .body = std::move(svg)};
 }
 
 std::string run_style(std::string_view color, std::size_t run) {

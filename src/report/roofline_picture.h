@@ -40,7 +40,7 @@ struct Picture {
   std::string plot, note;
   std::vector<bool> drawn;  ///< per point of the chart: has a place in the plot
 };
-std::string picture_svg(const roofline::Chart& chart, const Picture& picture);
+Drawing draw_picture(const roofline::Chart& chart, const Picture& picture);
 
 /// Attributes of the marker of a run: solid, hollow, solid with a dark rim, tinted with a dark rim.
 std::string run_style(std::string_view color, std::size_t run);
@@ -71,7 +71,7 @@ struct Direction {
 /// A short arrow that leaves a marker of `size` around a pixel: the true place is further there.
 std::string lower_bound_svg(double x, double y, double size, Direction towards);
 
-/// Numbers beside their markers: to the right where there is room, else left, above or below. They
+/// Numbers next to their markers: to the right where there is room, else left, above or below. They
 /// keep clear of each other and of the markers of numbered kernels.
 class NumberPlacer {
  public:

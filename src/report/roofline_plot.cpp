@@ -6,7 +6,7 @@
 #include <ranges>
 
 #include "core/text.h"
-#include "report/roofline_view.h"
+#include "report/roofline_plot.h"
 #include "report/roofline_words.h"
 
 namespace rooftile::report {

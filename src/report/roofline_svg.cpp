@@ -10,7 +10,7 @@
 #include "core/operations.h"
 #include "core/text.h"
 #include "report/roofline_picture.h"
-#include "report/roofline_view.h"
+#include "report/roofline_svg.h"
 #include "report/roofline_words.h"
 #include "report/svg.h"
 
@@ -233,7 +233,7 @@ PlotFrame frame_of(const Chart& chart, const std::vector<FlatRoof>& compute,
 
 }  // namespace
 
-std::string roofline_to_svg(const Chart& chart) {
+Drawing draw_roofline(const Chart& chart) {
   std::vector<LegendEntry> legend = legend_of(chart, 0);
   if (has_predictions(chart)) {
     legend.push_back({.icon = marker_svg({.mark = Mark::Circle,
@@ -247,12 +247,12 @@ std::string roofline_to_svg(const Chart& chart) {
   for (LegendEntry& entry : above_roof_legend(chart)) legend.push_back(std::move(entry));
   const std::vector<FlatRoof> compute = flat_roofs(drawn_compute_roofs(chart));
   const PlotFrame frame = frame_of(chart, compute, layout_of(legend));
-  return picture_svg(chart,
-                     {.legend = legend,
-                      .plot = frame_svg(frame) + roofs_svg(chart, frame, compute) +
-                              points_svg(chart, frame) + predictions_svg(chart, frame),
-                      .note = "one marker per kernel and level; area: time; numbers: list below",
-                      .drawn = drawn_points(chart)});
+  return draw_picture(chart,
+                      {.legend = legend,
+                       .plot = frame_svg(frame) + roofs_svg(chart, frame, compute) +
+                               points_svg(chart, frame) + predictions_svg(chart, frame),
+                       .note = "one marker per kernel and level; area: time; numbers: list below",
+                       .drawn = drawn_points(chart)});
 }
 
 }  // namespace rooftile::report

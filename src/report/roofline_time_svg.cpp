@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/text.h"
+#include "report/lines.h"
 #include "report/roofline_picture.h"
-#include "report/roofline_view.h"
+#include "report/roofline_svg.h"
 #include "report/roofline_words.h"
 #include "report/svg.h"
-#include "report/table.h"
 
 namespace rooftile::report {
 
@@ -160,7 +160,7 @@ std::vector<LegendEntry> time_legend(const Chart& chart) {
 
 }  // namespace
 
-std::string roofline_times_to_svg(const Chart& chart) {
+Drawing draw_time_roofline(const Chart& chart) {
   const std::vector<LegendEntry> legend = time_legend(chart);
   const PlotFrame frame = frame_of(chart, layout_of(legend));
   const double low = std::min(frame.x.low, frame.y.low),
@@ -175,11 +175,11 @@ std::string roofline_times_to_svg(const Chart& chart) {
   }
   std::string note = "area: time; numbers: list below";
   if (on_edge) note += "; on the lower edge: no FLOPs";
-  return picture_svg(chart, {.legend = legend,
-                             .plot = frame_svg(frame) + balance + launch_boxes_svg(chart, frame) +
-                                     stretched_points_svg(chart, frame),
-                             .note = note,
-                             .drawn = drawn});
+  return draw_picture(chart, {.legend = legend,
+                              .plot = frame_svg(frame) + balance + launch_boxes_svg(chart, frame) +
+                                      stretched_points_svg(chart, frame),
+                              .note = note,
+                              .drawn = drawn});
 }
 
 }  // namespace rooftile::report

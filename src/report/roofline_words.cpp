@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/number_of.h"
 #include "core/operations.h"
 #include "core/text.h"
 
@@ -35,6 +36,10 @@ std::string rate_unit(const roofline::Chart& chart) {
   return fmt::format("{}{}/s", chart.binary_units ? "Gi" : "G", operations_of(chart));
 }
 
+double chart_gflops(const roofline::Chart& chart, FlopsPerSecond rate) {
+  return rate.base() / (chart.binary_units ? 1073741824.0 : 1e9);
+}
+
 std::string_view at_least(bool flops_complete) {
   return flops_complete ? "" : ">=";
 }
@@ -45,21 +50,20 @@ std::string at_least_note(const roofline::Chart& chart) {
                     [](const roofline::Point& point) { return !point.record.flops_complete; });
   if (incomplete == 0) return "";
   return fmt::format(
-      ">= FLOP counters of {} kernels are missing: FLOPs, intensity, rate and share of the roof "
-      "are "
-      "lower bounds",
-      incomplete);
+      ">= FLOP counters of {} are missing: FLOPs, intensity, rate and share of the roof are lower "
+      "bounds",
+      number_of(incomplete, "kernel"));
 }
 
 std::string census_text(const roofline::Total& total) {
   if (!total.knows_zero_ai()) return "zero-AI: unknown, FLOPs were not counted";
   const roofline::Census& census = total.zero_ai;
-  std::string text = fmt::format(
-      "zero-AI: {} kernels, {} launches ({} of launches, {} of time)", census.kernels,
-      census.launches, percent_text(census.launch_fraction), percent_text(census.time_fraction));
+  std::string text =
+      fmt::format("zero-AI: {}, {} ({} of launches, {} of time)",
+                  number_of(census.kernels, "kernel"), number_of(census.launches, "launch"),
+                  percent_text(census.launch_fraction), percent_text(census.time_fraction));
   if (total.uncounted > 0) {
-    text += fmt::format("; FLOPs of {} more kernel{} unknown", total.uncounted,
-                        total.uncounted == 1 ? " are" : "s are");
+    text += fmt::format("; FLOPs of {} are unknown", number_of(total.uncounted, "more kernel"));
   }
   return text;
 }
@@ -83,8 +87,8 @@ std::vector<std::string> above_roof_notes(const roofline::Chart& chart) {
   }
   std::vector<std::string> notes;
   for (const Reason& reason : reasons) {
-    notes.push_back(fmt::format("{} {}{} above the roof: {}", reason.count, reason.what,
-                                reason.count == 1 ? "" : "s", reason.why));
+    notes.push_back(
+        fmt::format("{} above the roof: {}", number_of(reason.count, reason.what), reason.why));
   }
   return notes;
 }

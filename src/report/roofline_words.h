@@ -20,6 +20,9 @@ std::string_view operations_of(const roofline::Chart& chart);
 /// "485.7 MFLOP", "137 GOP".
 std::string operations_text(Flops count, std::string_view name, int digits);
 
+/// FLOP/s in the unit of the chart: 1e9, or 2^30 for the authors' tables.
+double chart_gflops(const roofline::Chart& chart, FlopsPerSecond rate);
+
 /// Unit of chart_gflops(): "GFLOP/s", "GOP/s", "GiFLOP/s".
 std::string rate_unit(const roofline::Chart& chart);
 

@@ -257,6 +257,24 @@ std::string open_svg(double width, double height, std::string_view title) {
       width, height, markup_escaped(title), dark_style());
 }
 
+std::string stacked_svg(std::string_view title, const std::vector<Drawing>& drawings) {
+  double width = 0, height = 0;
+  for (const Drawing& drawing : drawings) {
+    width = std::max(width, drawing.width);
+    height += drawing.height;
+  }
+  std::string svg = open_svg(width, height, title);
+  double top = 0;
+  for (const Drawing& drawing : drawings) {
+    svg += top > 0 ? fmt::format(R"svg(<g transform="translate(0 {:.0f})">)svg"
+                                 "\n{}</g>\n",
+                                 top, drawing.body)
+                   : drawing.body;
+    top += drawing.height;
+  }
+  return svg + "</svg>\n";
+}
+
 std::string binary_size_text(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

@@ -83,6 +83,14 @@ struct Marker {
 };
 std::string marker_svg(const Marker& marker);
 
+/// A finished picture without its frame.
+struct Drawing {
+  double width = 0, height = 0;
+  std::string body;
+};
+/// One file: the drawings one below the other.
+std::string stacked_svg(std::string_view title, const std::vector<Drawing>& drawings);
+
 /// `<svg ...>` with title, the colours of dark screens and the ground.
 std::string open_svg(double width, double height, std::string_view title);
 

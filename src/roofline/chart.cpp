@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+
+#include "roofline/advice.h"
+#include "roofline/compare.h"
 
 namespace rooftile::roofline {
 
@@ -14,12 +16,6 @@ using hardware::Pipe;
 using profile::KernelRecord;
 
 constexpr double kMostOfTheTime = 0.5;
-
-bool uses_tensor(const KernelRecord& record) {
-  return std::any_of(record.flops_by.begin(), record.flops_by.end(), [](const auto& entry) {
-    return entry.first.pipe == Pipe::Tensor && entry.second.base() > 0.0;
-  });
-}
 
 BoundTerms bound_terms(const KernelRecord& record, const Roofs& roofs, Seconds overhead) {
   BoundTerms terms;
@@ -40,6 +36,42 @@ BoundTerms bound_terms(const KernelRecord& record, const Roofs& roofs, Seconds o
   return terms;
 }
 
+void raise(Point& point, double fraction, std::string_view limiter) {
+  if (point.fraction_of_roof && !(*point.fraction_of_roof < fraction)) return;
+  point.fraction_of_roof = fraction;
+  point.limiter = limiter;
+}
+
+/// From rates, where there is no time: the same fractions, of one second.
+void place_rates(Point& point, const Roofs& roofs) {
+  const profile::Rates& rates = *point.record.rates;
+  point.rate = rates.flops;
+  for (const auto& [key, flops] : rates.flops_by) {
+    const auto roof = roofs.rate(key);
+    if (!roof || !(flops.base() > 0.0)) continue;
+    const double before = point.fraction_of_roof.value_or(0.0);
+    raise(point, flops / *roof, "compute");
+    if (*point.fraction_of_roof > before) point.terms.compute_roof = name_of(key);
+  }
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
+    const auto index = static_cast<std::size_t>(level);
+    const auto& bytes = rates.bytes[index];
+    if (!bytes || !(bytes->base() > 0.0)) continue;
+    if (rates.flops) point.intensity[index] = *rates.flops / *bytes;
+    if (const auto roof = roofs.bandwidth(level)) raise(point, *bytes / *roof, name_of(level));
+  }
+}
+
+/// By the profiler's own account, where nothing was counted that a roof could hold.
+void place_shares(Point& point) {
+  const profile::SpeedOfLight& shares = point.record.speed_of_light;
+  if (shares.compute) raise(point, *shares.compute, "compute");
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
+    const auto& share = shares.level[static_cast<std::size_t>(level)];
+    if (share) raise(point, *share, name_of(level));
+  }
+}
+
 void place(Point& point, const Roofs& roofs, Seconds overhead) {
   const KernelRecord& record = point.record;
   point.terms = bound_terms(record, roofs, overhead);
@@ -58,10 +90,13 @@ void place(Point& point, const Roofs& roofs, Seconds overhead) {
     if (record.flops && bytes && bytes->base() > 0.0)
       point.intensity[index] = *record.flops / *bytes;
   }
-  if (!record.time || !(record.time->base() > 0.0)) return;
-  if (record.flops) point.rate = *record.flops / *record.time;
-  if (point.bound) point.fraction_of_roof = *point.bound / *record.time;
-  point.launch_bound = point.terms.launch / *record.time > kMostOfTheTime;
+  if (record.rates) place_rates(point, roofs);
+  if (record.time && record.time->base() > 0.0) {
+    if (record.flops) point.rate = *record.flops / *record.time;
+    if (point.bound) point.fraction_of_roof = *point.bound / *record.time;
+    point.launch_bound = point.terms.launch / *record.time > kMostOfTheTime;
+  }
+  if (!point.fraction_of_roof && !point.bound) place_shares(point);
 }
 
 void add_to(Total& total, const KernelRecord& record) {
@@ -111,57 +146,6 @@ std::vector<const KernelRecord*> pointers(const std::vector<KernelRecord>& recor
   return result;
 }
 
-std::string class_of(const KernelRecord& record) {
-  if (!record.flops) return "FLOPs not counted";
-  if (record.zero_ai()) return "zero-AI";
-  return uses_tensor(record) ? "tensor cores" : "vector";
-}
-
-using ByName = std::map<std::string, std::vector<KernelRecord>>;
-
-std::vector<Difference> differences(const ByName& first, const ByName& second) {
-  std::set<std::string> names;
-  for (const auto& [name, records] : first) names.insert(name);
-  for (const auto& [name, records] : second) names.insert(name);
-  std::vector<Difference> result;
-  for (const std::string& name : names) {
-    Difference difference{.name = name,
-                          .short_name = short_kernel_name(name),
-                          .first = {},
-                          .second = {},
-                          .delta = {}};
-    if (const auto it = first.find(name); it != first.end()) {
-      difference.first = sum_records(it->second, name);
-    }
-    if (const auto it = second.find(name); it != second.end()) {
-      difference.second = sum_records(it->second, name);
-    }
-    const auto time = [](const std::optional<KernelRecord>& record) {
-      return record ? record->time.value_or(Seconds{}) : Seconds{};
-    };
-    difference.delta = time(difference.second) - time(difference.first);
-    result.push_back(std::move(difference));
-  }
-  std::stable_sort(result.begin(), result.end(), [](const Difference& a, const Difference& b) {
-    return std::abs(a.delta.base()) > std::abs(b.delta.base());
-  });
-  return result;
-}
-
-Comparison compare(const profile::Run& first, const profile::Run& second) {
-  const auto grouped = [](const profile::Run& run, auto&& key) {
-    ByName groups;
-    for (const KernelRecord& record : run.kernels) groups[key(record)].push_back(record);
-    return groups;
-  };
-  const auto name = [](const KernelRecord& record) { return record.name; };
-  Comparison comparison{.first = first.label, .second = second.label, .kernels = {}, .classes = {}};
-  comparison.kernels = differences(grouped(first, name), grouped(second, name));
-  comparison.classes = differences(grouped(first, class_of), grouped(second, class_of));
-  for (Difference& one : comparison.classes) one.short_name = one.name;
-  return comparison;
-}
-
 /// Two kernels may get the same short name; later ones are numbered.
 void make_unique(std::vector<Point>& points) {
   std::map<std::string, int> seen;
@@ -204,6 +188,22 @@ std::optional<FlopsPerSecond> Total::rate() const {
   return *flops / time;
 }
 
+bool uses_tensor(const KernelRecord& record) {
+  return std::any_of(record.flops_by.begin(), record.flops_by.end(), [](const auto& entry) {
+    return entry.first.pipe == Pipe::Tensor && entry.second.base() > 0.0;
+  });
+}
+
+std::string_view name_of(PairedBy paired) {
+  switch (paired) {
+    case PairedBy::Nothing: return "";
+    case PairedBy::Name: return "name";
+    case PairedBy::Operation: return "operation";
+    case PairedBy::Class: return "class";
+  }
+  return "";
+}
+
 KernelRecord sum_records(const std::vector<KernelRecord>& records, std::string name) {
   KernelRecord sum;
   sum.name = std::move(name);
@@ -238,8 +238,10 @@ Chart make_chart(std::vector<NamedRun> runs, const Roofs& roofs, const ChartOpti
   for (const NamedRun& named : runs) {
     const auto records = pointers(named.run.kernels);
     all.insert(all.end(), records.begin(), records.end());
-    chart.phases.push_back(
-        {.label = named.run.label, .files = named.files, .total = total_of(records)});
+    chart.phases.push_back({.label = named.run.label,
+                            .files = named.files,
+                            .total = total_of(records),
+                            .timeline = named.run.timeline});
     if (!options.group_by_phase) {
       for (const KernelRecord& record : named.run.kernels) {
         Point point;
@@ -267,7 +269,15 @@ Chart make_chart(std::vector<NamedRun> runs, const Roofs& roofs, const ChartOpti
     return a.record.time.value_or(Seconds{}) > b.record.time.value_or(Seconds{});
   });
   make_unique(chart.points);
-  if (options.compare && runs.size() == 2) chart.comparison = compare(runs[0].run, runs[1].run);
+  advise(chart);
+  for (std::size_t i = 1; options.compare && i < runs.size(); ++i) {
+    Comparison pair = compare(runs[0].run, runs[i].run);
+    if (i == 1) {
+      chart.comparison = std::move(pair);
+    } else {
+      chart.more_comparisons.push_back(std::move(pair));
+    }
+  }
   for (profile::Warning& warning : check(chart, options)) {
     chart.warnings.push_back(std::move(warning));
   }

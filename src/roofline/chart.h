@@ -32,6 +32,8 @@ struct BoundTerms {
 
 /// What the models expect of a kernel whose shape is known, all launches together.
 struct Prediction {
+  std::int64_t launches = 0;             ///< whose shapes are known, of all launches of the kernel
+  std::optional<Seconds> measured = {};  ///< of those launches
   std::string match;  ///< how the shape was found: "tile and grid", or the operator of the model
   std::string shape;  ///< "4096x4096x1024"
   Seconds time, low, high;
@@ -57,6 +59,8 @@ struct Point {
   std::string above_roof;                  ///< why it lies above its roof; empty: it does not
   bool launch_bound = false;               ///< most of the time is launch overhead
   std::optional<Prediction> predicted;     ///< with --predict, where the shape is known
+  std::string advice;                      ///< what holds it and what would help, in one sentence
+  Seconds gain;                            ///< that its roof allows, where the advice is about it
 };
 
 struct Census {
@@ -87,19 +91,28 @@ struct Phase {
   std::string label;
   std::vector<std::string> files;
   Total total;
+  std::optional<profile::Timeline> timeline = {};
 };
+
+/// What two sides of a row have in common (roofline/compare.h).
+enum class PairedBy : std::uint8_t { Nothing, Name, Operation, Class };
+/// "name", "operation", "class", or "" for a kernel that only one run has.
+std::string_view name_of(PairedBy paired);
 
 /// Two runs side by side, the largest difference of time first.
 struct Difference {
   std::string name, short_name;
   std::optional<profile::KernelRecord> first, second;
   Seconds delta;  ///< second minus first
+  PairedBy paired = PairedBy::Nothing;
+  std::string change = {};  ///< "appeared", "vanished", "fp32 -> fp16_tensor"; empty: none
 };
 
 struct Comparison {
   std::string first, second;
-  std::vector<Difference> kernels;
-  std::vector<Difference> classes;  ///< tensor, vector, zero-AI, uncounted
+  std::vector<Difference> kernels = {};  ///< or classes of kernels, where the kernels differ
+  std::vector<Difference> classes = {};  ///< tensor, vector, zero-AI, uncounted
+  double paired_first = 0.0, paired_second = 0.0;  ///< share of the time in rows with both sides
 };
 
 struct Chart {
@@ -109,7 +122,8 @@ struct Chart {
   std::vector<Point> points;  ///< by time, longest first
   Total total;
   std::vector<Phase> phases;
-  std::optional<Comparison> comparison;
+  std::optional<Comparison> comparison;      ///< of the first two runs
+  std::vector<Comparison> more_comparisons;  ///< of each further run with the first one
   std::vector<profile::FormulaUse> formulas;
   ProvenanceReport provenance;
   std::vector<profile::Warning> warnings;
@@ -120,7 +134,7 @@ struct ChartOptions {
   /// Per launch; 4.2 us was measured on V100 [time-based Roofline, arXiv 2009.04598].
   Seconds launch_overhead = Seconds::from_base(4.2e-6);
   bool group_by_phase = false;  ///< one point per run instead of one per kernel
-  bool compare = false;         ///< exactly two runs: fill Chart::comparison
+  bool compare = false;         ///< two or more runs: fill the comparisons
   bool binary_units = false;
   double above_roof_tolerance = 0.05;
 };
@@ -132,6 +146,9 @@ struct NamedRun {
 };
 
 Chart make_chart(std::vector<NamedRun> runs, const Roofs& roofs, const ChartOptions& options);
+
+/// Some of its FLOPs are done by the matrix units.
+bool uses_tensor(const profile::KernelRecord& record);
 
 /// All kernels as one record.
 profile::KernelRecord sum_records(const std::vector<profile::KernelRecord>& records,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "roofline/chart.h"
 
@@ -66,10 +67,10 @@ void above_roof(const Chart& chart, double tolerance, std::vector<Warning>& warn
     const std::string roof = worst.limiter == "compute" ? worst.terms.compute_roof : worst.limiter;
     warnings.push_back(
         {"above-roof",
-         fmt::format("{} kernel{} more than {:.0f} % above the roof, worst {} at {:.2f} x the {} "
+         fmt::format("{} {} more than {:.0f} % above the roof, worst {} at {:.2f} x the {} "
                      "roof: {}",
-                     points.size(), points.size() == 1 ? " is" : "s are", tolerance * 100,
-                     worst.short_name, *worst.fraction_of_roof, roof, reason)});
+                     number_of(points.size(), "kernel"), points.size() == 1 ? "is" : "are",
+                     tolerance * 100, worst.short_name, *worst.fraction_of_roof, roof, reason)});
   }
 }
 
@@ -86,10 +87,11 @@ void byte_order(const Chart& chart, MemoryLevel upper, MemoryLevel lower,
   }
   if (count == 0) return;
   warnings.push_back(
-      {"byte-order", fmt::format("{} kernels ({:.1f} % of the time) move fewer bytes at {} than at "
-                                 "{}: write-backs, instruction fetches or flushed caches, or the "
-                                 "counters of these levels are not comparable",
-                                 count, share * 100, name_of(upper), name_of(lower))});
+      {"byte-order",
+       fmt::format("{} ({:.1f} % of the time) with fewer bytes at {} than at "
+                   "{}: write-backs, instruction fetches or flushed caches, or the "
+                   "counters of these levels are not comparable",
+                   number_of(count, "kernel"), share * 100, name_of(upper), name_of(lower))});
 }
 
 /// Times in another unit than the export says: launches shorter or longer than any, or all kernels
@@ -114,9 +116,9 @@ void implausible_times(const Chart& chart, std::vector<Warning>& warnings) {
   }
   if (brief > 0) {
     warnings.push_back(
-        {"times", fmt::format("{} of {} kernels last less than {:g} us per launch, less than any "
+        {"times", fmt::format("{} of {} took less than {:g} us per launch, less than any "
                               "kernel does: are the times in another unit than the export says?",
-                              brief, timed, kShortest * 1e6)});
+                              brief, number_of(timed, "kernel"), kShortest * 1e6)});
   }
   if (longest != nullptr) {
     warnings.push_back(
@@ -126,7 +128,7 @@ void implausible_times(const Chart& chart, std::vector<Warning>& warnings) {
   }
   if (placed > 0 && far_below == placed) {
     warnings.push_back(
-        {"times", fmt::format("all {} kernels reach less than {:g} % of their roofs: are the times "
+        {"times", fmt::format("no kernel (of {}) reaches {:g} % of its roof: are the times "
                               "or the counters in another unit than the export says?",
                               placed, kLeastShare * 100)});
   }
@@ -159,11 +161,12 @@ void launch_bound(const Chart& chart, std::vector<Warning>& warnings) {
   const double time = total.short_time / total.time;
   if (launches < kManyShort && time < kMuchShortTime) return;
   warnings.push_back(
-      {"launch-bound", fmt::format("{} of {} launches ({:.1f} %) last less than 10 us; they take "
-                                   "{:.1f} % of the time, and launching them costs about {}",
-                                   total.short_launches, total.launches, launches * 100, time * 100,
-                                   format_time(static_cast<double>(total.short_launches) *
-                                               chart.launch_overhead))});
+      {"launch-bound",
+       fmt::format(
+           "{} of {} ({:.1f} %) took less than 10 us, together "
+           "{:.1f} % of the time; launching them costs about {}",
+           total.short_launches, number_of(total.launches, "launch"), launches * 100, time * 100,
+           format_time(static_cast<double>(total.short_launches) * chart.launch_overhead))});
 }
 
 void without_roof(const Chart& chart, std::vector<Warning>& warnings) {
@@ -206,9 +209,12 @@ std::string above_roof_reason(const Point& point, const Roofs& roofs) {
     return fmt::format("the kernel ran at {:.0f} MHz, the roof holds for {:.0f} MHz",
                        clock->base() * 1e-6, roofs.clock->base() * 1e-6);
   }
+  if (point.record.from_shapes && !compute) {
+    return "the bytes are those of the shapes, and some of them were still in a cache";
+  }
   const std::string source = roof_source(point, roofs);
   if (source == "measured" || source == "published") {
-    return "the roof was measured and is too low, no kernel reached it then";
+    return "the roof was measured too low: no kernel reached it at that time";
   }
   return compute
              ? "more operations than the units can do: the counter or the time is of another run"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "roofline/roofs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -158,10 +160,32 @@ Roofs roofs_of(std::span<const hardware::MeasuredRoof> roofs,
   return result;
 }
 
+Roofs at_clock(Roofs roofs, Hertz clock, const hardware::Machine& machine) {
+  const hardware::Clocks& sheet = machine.gpu.clock;
+  if (!(sheet.boost.base() > 0.0) || !(clock.base() > 0.0)) return roofs;
+  const auto measured = [](const std::string& source) { return source.starts_with("measured"); };
+  const std::string at = fmt::format(", at {:.0f} MHz", clock.base() * 1e-6);
+  for (ComputeRoof& roof : roofs.compute) {
+    if (measured(roof.source)) continue;
+    const bool tensor = roof.key.pipe == hardware::Pipe::Tensor;
+    roof.rate = roof.rate * (clock / (tensor ? sheet.tensor.value_or(sheet.boost) : sheet.boost));
+    roof.source += at;
+    roofs.boost = sheet.boost;
+    roofs.clock = clock;
+  }
+  for (MemoryRoof& roof : roofs.memory) {
+    if (roof.level != MemoryLevel::L1 || measured(roof.source)) continue;
+    roof.bandwidth = roof.bandwidth * (clock / sheet.boost);
+    roof.source += at;
+  }
+  return roofs;
+}
+
 Roofs prefer(Roofs first, const Roofs& second) {
   if (first.machine.empty()) first.machine = second.machine;
   if (!first.launch) first.launch = second.launch;
   if (first.compute.empty()) first.clock = second.clock;
+  if (!first.boost) first.boost = second.boost;
   for (const MemoryRoof& roof : second.memory) {
     const bool known = std::any_of(first.memory.begin(), first.memory.end(),
                                    [&](const MemoryRoof& mine) { return mine.name == roof.name; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The roofs of a chart and where each is from. In order of preference, roof by roof:
-//   measured    ceilings of --machine, ERT or rocm-amdgpu-bench results given beside the exports
+//   measured    ceilings of --machine, ERT or rocm-amdgpu-bench results given with the exports
 //   export      peak_sustained times the measured clock, from the profiler's own counters
 //   datasheet   the catalogue's GPU (published measurements where it has them)
 // Nothing is filled in from another machine: a level without a roof has none in the chart.
@@ -37,8 +37,9 @@ struct Roofs {
   std::string machine;  ///< name of the device, where known
   std::vector<MemoryRoof> memory;
   std::vector<ComputeRoof> compute;
-  std::optional<Hertz> clock;     ///< the SM clock that the compute roofs hold for
-  std::optional<Seconds> launch;  ///< measured launch overhead
+  std::optional<Hertz> clock;       ///< the SM clock that the compute roofs hold for
+  std::optional<Hertz> boost = {};  ///< of the data sheet, where the roofs were scaled from it
+  std::optional<Seconds> launch;    ///< measured launch overhead
 
   [[nodiscard]] std::optional<BytesPerSecond> bandwidth(hardware::MemoryLevel level) const;
   [[nodiscard]] std::optional<FlopsPerSecond> rate(hardware::RateKey key) const;
@@ -55,6 +56,10 @@ Roofs roofs_of(std::span<const profile::ExportRoof> roofs, std::optional<Hertz> 
 /// Roofs and ERT sweeps that came with the exports; sweeps are reduced by ERT's own rule.
 Roofs roofs_of(std::span<const hardware::MeasuredRoof> roofs,
                std::span<const hardware::SweepSample> sweep);
+
+/// The roofs of a data sheet at another SM clock than its own: compute and L1 follow the clock, L2
+/// and DRAM have clocks of their own, and what was measured stays as it is.
+Roofs at_clock(Roofs roofs, Hertz clock, const hardware::Machine& machine);
 
 /// `first` completed with what only `second` has.
 Roofs prefer(Roofs first, const Roofs& second);

@@ -2,7 +2,7 @@
 //
 // Readable kernel names. Template kernels carry the functor that tells them apart deep inside their
 // arguments; the outer name and the first named argument are kept, namespaces and parameter lists
-// go. The full name stays beside it in every output.
+// go. The full name stays next to it in every output.
 #include <cctype>
 #include <string>
 

@@ -6,9 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "report/views.h"
+#include "report/describe.h"
+#include "report/writer.h"
 #include "roofline/chart.h"
 #include "rooftile/rooftile.h"
+#include "study/characterize.h"
+#include "study/evaluate.h"
+#include "study/fit.h"
 #include "study/session.h"
 
 namespace rooftile {
@@ -84,7 +88,8 @@ KernelPoint point_of(const roofline::Point& point) {
                   .bound_ms = number_of(point.bound, kMillisecond),
                   .fraction_of_roof = point.fraction_of_roof,
                   .launch_bound = point.launch_bound,
-                  .predicted_ms = {}};
+                  .predicted_ms = {},
+                  .advice = point.advice};
   if (point.predicted) out.predicted_ms = point.predicted->time.base() / kMillisecond;
   return out;
 }
@@ -139,14 +144,17 @@ Answer<KernelsReport> Session::kernel(const KernelRequest& request) const {
       inside_->session, [&](const study::Session& session) { return session.kernel(request); });
 }
 
-Answer<TrafficReport> Session::traffic(const TrafficRequest& request) const {
-  return answer<TrafficReport>(
-      inside_->session, [&](const study::Session& session) { return session.traffic(request); });
+Answer<TrafficReport> Session::traffic(const TrafficRequest& request,
+                                       const Progress& progress) const {
+  return answer<TrafficReport>(inside_->session, [&](const study::Session& session) {
+    return session.traffic(request, progress);
+  });
 }
 
-Answer<ScaleReport> Session::scale(const ScaleRequest& request) const {
-  return answer<ScaleReport>(inside_->session,
-                             [&](const study::Session& session) { return session.scale(request); });
+Answer<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& progress) const {
+  return answer<ScaleReport>(inside_->session, [&](const study::Session& session) {
+    return session.scale(request, progress);
+  });
 }
 
 Answer<RooflineReport> Session::roofline(const RooflineRequest& request) const {
@@ -157,8 +165,41 @@ Answer<RooflineReport> Session::roofline(const RooflineRequest& request) const {
       });
 }
 
+Answer<CharacterizeReport> Session::characterize(const CharacterizeRequest& request,
+                                                 const Progress& progress) const {
+  using Answered = CharacterizeReport;
+  return answer<Answered>(inside_->session, [&](const study::Session& session) -> Result<Answered> {
+    ROOFTILE_TRY(const study::CharacterizeResult result,
+                 session.characterize(request, progress, nullptr));
+    return study::report_of(result);
+  });
+}
+
+Answer<FitReport> Session::fit(const FitRequest& request, const Progress& progress) const {
+  return answer<FitReport>(
+      inside_->session, [&](const study::Session& session) -> Result<FitReport> {
+        ROOFTILE_TRY(const study::FitResult result, session.fit(request, progress));
+        return study::report_of(result);
+      });
+}
+
+Answer<InspectReport> Session::inspect(const FitRequest& request) const {
+  return answer<InspectReport>(
+      inside_->session, [&](const study::Session& session) -> Result<InspectReport> {
+        ROOFTILE_TRY(const study::InspectResult result, session.inspect(request));
+        return study::report_of(result);
+      });
+}
+
+Answer<EvaluateReport> Session::evaluate(const EvaluateRequest& request,
+                                         const Progress& progress) const {
+  return answer<EvaluateReport>(inside_->session, [&](const study::Session& session) {
+    return session.evaluate(request, progress);
+  });
+}
+
 std::string to_json(const Report& report) {
-  return report::to_json(report);
+  return report::write("json", report::describe(report));
 }
 
 }  // namespace rooftile

@@ -10,7 +10,6 @@
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
 #include "report/breakdown.h"
-#include "report/kernel_view.h"
 #include "report/make.h"
 
 namespace rooftile::study {
@@ -41,9 +40,9 @@ std::string arithmetic(cost::Resource limiter, const cost::Job& job,
   return {};
 }
 
-report::KernelReport explain(const execution::Launch& kernel, const cost::Job& job,
-                             const cost::Estimate& estimate, const hardware::Machine& machine) {
-  report::KernelReport report;
+KernelReport explain(const execution::Launch& kernel, const cost::Job& job,
+                     const cost::Estimate& estimate, const hardware::Machine& machine) {
+  KernelReport report;
   report.row = report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
   const traffic::Traffic least = traffic::compulsory(job.work, machine.gpu);
   const cost::BoundTerms terms = cost::bound_terms(job.work, least, job.roof);
@@ -137,7 +136,7 @@ Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& requ
     }
   }
   const bool backward = request.pass != "forward";
-  report::KernelsReport report;
+  KernelsReport report;
   report.warnings = hardware::warnings_of(machine);
   for (const ops::KernelWork& work : works) {
     ROOFTILE_TRY(auto job, cost::bind(work, machine));

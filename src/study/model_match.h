@@ -23,7 +23,7 @@ namespace rooftile::study {
 
 enum class ProductKind : std::uint8_t { Gemm, ConvForward, ConvData, ConvFilter };
 
-/// What a kernel's name says; nothing for kernels that are no products.
+/// What a kernel's name says; nothing for kernels that are not products.
 std::optional<ProductKind> product_kind(std::string_view kernel_name);
 
 /// Rows and columns of the tile of the output that a kernel names: "..gemm_128x64_..".

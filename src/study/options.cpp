@@ -6,13 +6,13 @@
 #include <array>
 
 #include "core/text.h"
-#include "execution/fuse.h"
 
 namespace rooftile::study {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kFusions{"none", "compile"};
+constexpr std::string_view kAuto = "auto";
+constexpr std::array<std::string_view, 3> kFusions{kAuto, "none", "compile"};
 constexpr std::array<std::string_view, 5> kOptimizers{"none", "sgd", "sgd_momentum", "adam",
                                                       "adamw"};
 
@@ -69,13 +69,72 @@ Result<T> as_usage(Result<T> result) {
   return result;
 }
 
+/// Formats of the cache and of the weights that replace those of the file.
+Status set_formats(const Request& request, graph::ImportOptions& step) {
+  if (request.kv_dtype != kAuto) {
+    ROOFTILE_TRY(step.kv_dtype, as_usage(parse_dtype(request.kv_dtype)));
+  }
+  if (request.weight_dtype != kAuto) step.weight_format = request.weight_dtype;
+  return {};
+}
+
+/// What the request says, or what a user would choose: the file's own dtype, else BF16 for language
+/// models, else FP32; a format that the GPU has a rate for.
+Result<DType> resolved_dtype(const Request& request, const Session& session) {
+  if (request.dtype != kAuto) return as_usage(parse_dtype(request.dtype));
+  if (request.model.empty()) return DType::Fp32;
+  ROOFTILE_TRY(const auto model, session.model(request.model));
+  const DType wanted = model->dtype().value_or(model->is_language() ? DType::Bf16 : DType::Fp32);
+  if (wanted == DType::Fp32 || request.gpu.empty()) return wanted;
+  ROOFTILE_TRY(const auto machine, session.machine(request.gpu, request.machine));
+  for (const DType dtype : {wanted, DType::Fp16}) {
+    if (machine->rate(dtype, hardware::Pipe::Tensor)) return dtype;
+  }
+  return DType::Fp32;
+}
+
+/// What people run: 16 bits and less in a serving engine, trained by a compiled framework; FP32 in
+/// an eager one.
+std::string_view usual_stack(graph::Step step, DType dtype, bool language) {
+  if (dtype == DType::Fp32 || dtype == DType::Tf32 || dtype == DType::Fp64) return "eager";
+  return step == graph::Step::Train || !language ? "compile" : "serving";
+}
+
+/// The stack of the request with --attention and --fusion in it.
+Result<execution::Stack> refined_stack(const Request& request, const graph::ImportOptions& step,
+                                       const Session& session) {
+  std::string name = request.stack;
+  if (name == kAuto && request.model.empty()) name = "eager";
+  if (name == kAuto) {
+    ROOFTILE_TRY(const auto model, session.model(request.model));
+    name = usual_stack(step.step, step.dtype, model->is_language());
+  }
+  ROOFTILE_TRY(const auto named, session.stack(name));
+  execution::Stack stack = *named;
+  if (request.attention != kAuto) {
+    ROOFTILE_TRY(stack.attention, as_usage(graph::parse_attention(request.attention)));
+    stack.attention_by_phase.clear();
+  }
+  ROOFTILE_CHECK(check_word("--fusion", request.fusion, kFusions));
+  if (request.fusion == "none") {
+    stack.fusions = {};
+    stack.execution = execution::Execution::Eager;
+  } else if (request.fusion == "compile") {
+    stack.fusions.vector = true;
+    stack.execution = execution::Execution::Compiled;
+  }
+  return stack;
+}
+
 }  // namespace
 
-Result<StepOptions> parse_step_options(const Request& request) {
+Result<StepOptions> parse_step_options(const Request& request, const Session& session) {
   StepOptions options;
   ROOFTILE_TRY(options.import.step, as_usage(graph::parse_step(request.phase)));
-  ROOFTILE_TRY(options.import.attention, as_usage(graph::parse_attention(request.attention)));
-  ROOFTILE_TRY(options.import.dtype, as_usage(parse_dtype(request.dtype)));
+  ROOFTILE_TRY(options.import.dtype, resolved_dtype(request, session));
+  ROOFTILE_TRY(options.stack, refined_stack(request, options.import, session));
+  options.import.attention = options.stack.attention_of(options.import.step);
+  ROOFTILE_CHECK(set_formats(request, options.import));
   ROOFTILE_CHECK(check_size("--batch", request.batch));
   ROOFTILE_TRY(options.parallelism, parse_parallelism(request));
   // Every replica works through its share of the batch in equal pieces.
@@ -107,14 +166,29 @@ Result<StepOptions> parse_step_options(const Request& request) {
   if (request.optimizer != "none") {
     ROOFTILE_TRY(options.lower.optimizer, ops::parse_optimizer(request.optimizer));
   }
-  ROOFTILE_CHECK(check_word("--fusion", request.fusion, kFusions));
-  options.fuse = request.fusion == "compile";
-  options.lower.execution =
-      options.fuse ? execution::Execution::Compiled : execution::Execution::Eager;
+  options.lower.execution = options.stack.execution;
   options.lower.recompute = request.recompute;
   options.memory.optimizer = options.lower.optimizer;
-  options.memory.activations = {.compiled = options.fuse, .recompute = request.recompute};
+  options.memory.activations = {.compiled = options.stack.fusions.vector,
+                                .recompute = request.recompute};
   return options;
+}
+
+aggregate::LaunchCosts launch_costs(const StepOptions& options, const cost::Predictor& predictor,
+                                    const cost::StackCosts& costs) {
+  const cost::StepConstants& constants = predictor.constants().step;
+  const cost::StackForm& form = costs.of(options.stack.id);
+  const bool captured = options.stack.captures(options.import.step);
+  aggregate::LaunchCosts launch{.step = aggregate::step_costs(constants, form, captured)};
+  if (options.stack.execution == execution::Execution::Eager) {
+    // Kernel by kernel from Python: what the predictor was fitted with.
+    const aggregate::StepCosts eager = aggregate::step_costs(constants);
+    launch.step.host.launch = eager.host.launch;
+    launch.step.host_spread = eager.host_spread;
+    return launch;
+  }
+  launch.gap = Seconds::from_base(captured ? form.replay_gap : form.gap);
+  return launch;
 }
 
 namespace {
@@ -129,7 +203,7 @@ Status check_applies(const Request& request, const graph::Graph& graph) {
             ? "its input has no tokens; remove --seq"
             : fmt::format("it always works on {} tokens; remove --seq", graph.sequence));
   }
-  if (request.attention != "eager" && graph.family == "cnn") {
+  if (request.attention == "flash" && graph.family == "cnn") {
     return usage_error(
         fmt::format("--attention {} does not apply to {}", request.attention, graph.name),
         "it has no attention; remove --attention");
@@ -162,11 +236,12 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
 
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
                                  const Session& session) {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(step));
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(step, session));
   if (!conv) {
     ROOFTILE_TRY(graph::Graph graph, import_step(step, options, session));
-    StepKernels launched{.kernels = {}, .notes = graph.notes, .model = graph.input};
-    if (options.fuse) graph = execution::fuse(graph);
+    StepKernels launched{
+        .kernels = {}, .options = options, .notes = graph.notes, .model = graph.input};
+    graph = execution::fused_by(options.stack, graph);
     launched.kernels = execution::launches(graph, options.lower);
     return launched;
   }
@@ -174,6 +249,7 @@ Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::C
   const auto phase =
       conv->pass == ops::ConvPass::Forward ? execution::Phase::Forward : execution::Phase::Backward;
   return StepKernels{.kernels = {{.name = "conv", .phase = phase, .work = std::move(work)}},
+                     .options = options,
                      .notes = {},
                      .model = {}};
 }

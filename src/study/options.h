@@ -6,8 +6,10 @@
 
 #include "aggregate/memory.h"
 #include "aggregate/parallel.h"
+#include "aggregate/scaling.h"
 #include "core/result.h"
 #include "execution/launches.h"
+#include "execution/stack.h"
 #include "graph/import_model.h"
 #include "ops/any_op.h"
 #include "rooftile/request.h"
@@ -16,14 +18,18 @@
 namespace rooftile::study {
 
 struct StepOptions {
-  bool fuse = false;  ///< compile chains of vector operators into one kernel
+  execution::Stack stack;  ///< with the refinements of the request
   graph::ImportOptions import;
   execution::LaunchOptions lower;
   aggregate::MemoryOptions memory;
   aggregate::Parallelism parallelism;
 };
 
-Result<StepOptions> parse_step_options(const Request& request);
+Result<StepOptions> parse_step_options(const Request& request, const Session& session);
+
+/// What the stack's host costs, beside what the predictor knows of steps.
+aggregate::LaunchCosts launch_costs(const StepOptions& options, const cost::Predictor& predictor,
+                                    const cost::StackCosts& costs);
 
 /// The model of the request; options that it cannot follow are errors.
 Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
@@ -32,6 +38,7 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
 /// The kernels that the step launches on one GPU, or the one of `conv` that `conv->pass` names.
 struct StepKernels {
   std::vector<execution::Launch> kernels;
+  StepOptions options;             ///< that they follow from
   std::vector<std::string> notes;  ///< of the graph
   Input model;                     ///< empty for one layer
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/predict.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "aggregate/memory.h"
@@ -8,8 +10,8 @@
 #include "aggregate/step.h"
 #include "core/provenance.h"
 #include "cost/predictor.h"
-#include "execution/fuse.h"
 #include "execution/launches.h"
+#include "execution/stack.h"
 #include "execution/stages.h"
 #include "execution/tensor_parallel.h"
 #include "hardware/machine.h"
@@ -25,9 +27,11 @@ namespace {
 
 Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution::Launch> kernels,
                                                           const hardware::Machine& machine,
-                                                          const cost::Predictor& predictor) {
+                                                          const cost::Predictor& predictor,
+                                                          const aggregate::LaunchCosts& costs) {
   ROOFTILE_CHECK(predictor.check(machine));
   cost::Estimator on = predictor.on(machine);
+  if (costs.gap) on.set_gap(*costs.gap);
   std::vector<aggregate::OperatorEstimate> operators;
   operators.reserve(kernels.size());
   for (execution::Launch& kernel : kernels) {
@@ -40,19 +44,19 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
 /// One estimate per stage of the pipeline, each from its own launches.
 Result<std::vector<aggregate::StageEstimate>> estimate_stages(
     const std::vector<execution::Stage>& stages, const StepOptions& options,
-    const hardware::Machine& machine, const cost::Predictor& predictor) {
+    const hardware::Machine& machine, const cost::Predictor& predictor,
+    const aggregate::LaunchCosts& costs) {
   const bool train = options.lower.mode == execution::Mode::Train;
   std::vector<aggregate::StageEstimate> estimates;
   for (const execution::Stage& stage : stages) {
-    ROOFTILE_TRY(auto operators,
-                 estimate(execution::launches(stage.graph, options.lower), machine, predictor));
-    estimates.push_back(
-        {.step = aggregate::step_time(std::move(operators), predictor.constants().step),
-         .reductions = execution::reductions(stage.graph, options.lower),
-         .gradients = train ? execution::gradient_buckets(stage.graph)
-                            : std::vector<execution::GradientBucket>{},
-         .output = stage.output,
-         .count = stage.count});
+    ROOFTILE_TRY(auto operators, estimate(execution::launches(stage.graph, options.lower), machine,
+                                          predictor, costs));
+    estimates.push_back({.step = aggregate::step_time(std::move(operators), costs.step),
+                         .reductions = execution::reductions(stage.graph, options.lower),
+                         .gradients = train ? execution::gradient_buckets(stage.graph)
+                                            : std::vector<execution::GradientBucket>{},
+                         .output = stage.output,
+                         .count = stage.count});
   }
   return estimates;
 }
@@ -69,13 +73,25 @@ aggregate::MemoryEstimate memory_of(const std::vector<execution::Stage>& stages,
 }
 
 /// The request with its defaults filled in.
-Request resolved(Request request, const graph::Graph& model, const cost::Predictor& predictor,
-                 const Catalog& catalog) {
+Request resolved(Request request, const StepOptions& options, const graph::Graph& model,
+                 const cost::Predictor& predictor, const Catalog& catalog) {
   request.predictor = predictor.name();
+  request.dtype = name_of(model.dtype);
+  if (request.stack == "auto") request.stack = options.stack.id;
   request.catalog = catalog.overlays();
   if (model.sequence > 0) request.sequence = model.sequence;
   if (model.step == graph::Step::Decode) request.context = model.context;
   return request;
+}
+
+/// What the request left open.
+std::vector<std::string> assumptions(const Request& request, const StepOptions& options) {
+  std::vector<std::string> assumed;
+  if (request.dtype == "auto") assumed.emplace_back(name_of(options.import.dtype));
+  if (request.stack == "auto") assumed.push_back("stack " + options.stack.id);
+  if (request.attention == "auto" && request.stack == "auto")
+    assumed.push_back(fmt::format("{} attention", name_of(options.import.attention)));
+  return assumed;
 }
 
 void add_network(const Network& network, const Request& request, const hardware::GpuSpec& gpu,
@@ -95,37 +111,48 @@ void add_network(const Network& network, const Request& request, const hardware:
 }  // namespace
 
 // The model of a step, read aloud.
-Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor) const {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(request));
+Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor,
+                                const cost::StackCosts& stack_costs) const {
+  ROOFTILE_TRY(const StepOptions options, parse_step_options(request, *this));
+  const aggregate::LaunchCosts costs = launch_costs(options, predictor, stack_costs);
   const aggregate::Parallelism& parallelism = options.parallelism;
 
   // The machine, the links between several of them, and the graph of the model.
   ROOFTILE_TRY(const auto machine, this->machine(request.gpu, request.machine));
   ROOFTILE_TRY(Network network, find_network(request, machine->gpu, parallelism, catalog()));
   network.links.constants = predictor.constants().links;
+  if (options.stack.all_reduce == execution::AllReduce::OneShot)
+    network.links.one_shot = stack_costs.one_shot;
   ROOFTILE_TRY(const graph::Graph model, import_step(request, options, *this));
 
   // One GPU's share of every layer, in the stages of the pipeline; then what the stack fuses.
   ROOFTILE_TRY(const graph::Graph share, execution::split_tensors(model, parallelism.tensor));
   ROOFTILE_TRY(auto stages, execution::split_stages(share, parallelism.pipeline));
   const aggregate::MemoryEstimate memory = memory_of(stages, options);
-  if (options.fuse) {
-    ROOFTILE_TRY(stages, execution::split_stages(execution::fuse(share), parallelism.pipeline));
-  }
+  ROOFTILE_TRY(stages, execution::split_stages(execution::fused_by(options.stack, share),
+                                               parallelism.pipeline));
 
   // Launches, and of each its mapping, bytes, terms and time; the stages to a step.
-  ROOFTILE_TRY(auto estimates, estimate_stages(stages, options, *machine, predictor));
+  ROOFTILE_TRY(auto estimates, estimate_stages(stages, options, *machine, predictor, costs));
   const auto step = aggregate::parallel_step(std::move(estimates), parallelism, network.links);
 
-  Report report =
-      report::make(resolved(request, model, predictor, catalog()), model, *machine, step, memory);
+  Report report = report::make(resolved(request, options, model, predictor, catalog()), model,
+                               *machine, step, memory);
+  report.assumed = assumptions(request, options);
+  report.throughput = report::make_throughput(report, model, *machine, parallelism.gpus());
   add_network(network, request, machine->gpu, parallelism, step, report);
   std::vector<Input> inputs = inputs_of(*machine);
   add_inputs(hardware::lint_inputs(machine->gpu, catalog()), inputs);
-  inputs.insert(inputs.end(), {model.input, predictor.input()});
+  inputs.insert(inputs.end(),
+                {model.input, predictor.input(), options.stack.input, stack_costs.input});
   if (network.system) inputs.push_back(network.system->input);
   set_provenance(inputs, report);
   return report;
+}
+
+Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor) const {
+  ROOFTILE_TRY(const auto costs, stack_costs());
+  return predict(request, predictor, *costs);
 }
 
 Result<Report> Session::predict(const Request& request) const {
@@ -140,8 +167,11 @@ Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const hardware::Machine& machine, const Session& session,
                                           const cost::Predictor& predictor) {
   ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, session));
-  ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor));
+  ROOFTILE_TRY(const auto stack_costs, session.stack_costs());
+  const aggregate::LaunchCosts costs = launch_costs(step.options, predictor, *stack_costs);
+  ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor, costs));
   return EstimatedKernels{.operators = std::move(operators),
+                          .costs = costs,
                           .notes = std::move(step.notes),
                           .model = std::move(step.model)};
 }

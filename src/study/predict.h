@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aggregate/step.h"
+#include "aggregate/scaling.h"
 #include "core/result.h"
 #include "cost/predictor.h"
 #include "rooftile/report.h"
@@ -20,6 +20,7 @@ namespace rooftile::study {
 /// request.machine are not looked at.
 struct EstimatedKernels {
   std::vector<aggregate::OperatorEstimate> operators;
+  aggregate::LaunchCosts costs;
   std::vector<std::string> notes;  ///< on the model
   Input model;
 };

@@ -7,8 +7,9 @@
 #include <array>
 #include <utility>
 
+#include "report/describe.h"
 #include "report/request_json.h"
-#include "report/views.h"
+#include "report/writer.h"
 #include "study/predict.h"
 
 namespace rooftile::study {
@@ -177,7 +178,7 @@ Result<RecordedReport> parse_report(std::string_view text, const std::string& fi
   }
   ROOFTILE_TRY(const std::int64_t version, schema->integer(0, 1 << 20));
   if (version != 1) {
-    return schema->unsupported(fmt::format("schema {} is not known here", version),
+    return schema->unsupported(fmt::format("schema {} is not supported", version),
                                "this version reads schema 1 (docs/format/report.md)");
   }
   ROOFTILE_TRY(Request asked, report::read_request(*request));
@@ -226,8 +227,9 @@ Result<report::ReplayReport> replay(const RecordedReport& recorded, const Sessio
   auto again = session.predict(recorded.request);
   if (!again) return in_report(again.error(), recorded.file);
   // Through text, as the report went: what is compared is what a reader sees.
-  ROOFTILE_TRY(const JsonDocument now,
-               JsonDocument::parse(report::to_json(*again), "replay", kLimits));
+  ROOFTILE_TRY(
+      const JsonDocument now,
+      JsonDocument::parse(report::write("json", report::describe(*again)), "replay", kLimits));
   report::ReplayReport result;
   result.file = recorded.file;
   result.then_ms = recorded.total_ms;

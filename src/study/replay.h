@@ -13,7 +13,7 @@
 #include "core/catalog.h"
 #include "core/json.h"
 #include "core/result.h"
-#include "report/replay_view.h"
+#include "report/replay.h"
 #include "rooftile/request.h"
 #include "study/session.h"
 

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/load.h"
@@ -11,6 +13,7 @@
 #include "hardware/plausible.h"
 #include "profile/evaluate.h"
 #include "profile/importer.h"
+#include "profile/select.h"
 #include "roofline/chart.h"
 #include "rooftile/roofline.h"
 #include "study/roofline_predict.h"
@@ -150,9 +153,9 @@ std::string folder_label(const std::string& path, const std::vector<std::string>
 }
 
 /// Reads all exports; machine descriptions (no kernels) are collected in `machine`. Profilers write
-/// logs and lists beside their tables: what is no export is left out of a folder, with a note.
+/// logs and lists next to their tables: what is not an export is left out of a folder, with a note.
 Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& exports,
-                                            RawProfile& machine) {
+                                            RawProfile& machine, const Progress& progress) {
   std::vector<NamedProfile> runs;
   for (const std::string& text : exports) {
     const auto [given, path] = split_label(text);
@@ -162,7 +165,7 @@ Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& expo
     std::optional<Error> refused;
     std::size_t read = 0;
     for (const std::string& file : files) {
-      auto profile = profile::import_file(file);
+      auto profile = profile::import_file(file, progress);
       if (!profile) {
         const bool other = profile::is_not_kernels(profile.error());
         if (files.size() == 1 || (!other && !profile::is_unknown_format(profile.error()))) {
@@ -187,7 +190,7 @@ Result<std::vector<NamedProfile>> load_runs(const std::vector<std::string>& expo
   return runs;
 }
 
-/// A description beside the exports knows the chip better than what counter names suggest.
+/// A description next to the exports knows the chip better than what counter names suggest.
 void adopt_device(NamedProfile& run, const RawProfile& machine) {
   profile::DeviceFacts& device = run.profile.device;
   if (device.name.empty()) device.name = machine.device.name;
@@ -293,8 +296,10 @@ Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catal
                                      std::vector<Input>& inputs) {
   roofline::Roofs roofs;
   if (machine) add_named(hardware::warnings_of(*machine), warnings);
+  const std::optional<Hertz> clock = request.boost ? std::nullopt : mean_clock(runs);
   if (request.machine) {
     ROOFTILE_TRY(roofs, machine_roofs(request, catalog, machine, warnings, inputs));
+    if (clock && machine) roofs = at_clock(std::move(roofs), *clock, *machine);
   }
   const roofline::Roofs beside = roofline::roofs_of(described.roofs, described.sweep);
   if (!described.files.empty()) {
@@ -308,7 +313,11 @@ Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catal
       roofs = prefer(std::move(roofs), own);
     }
   }
-  if (machine) roofs = prefer(std::move(roofs), roofline::roofs_of(*machine));
+  if (machine) {
+    roofline::Roofs sheet = roofline::roofs_of(*machine);
+    if (clock) sheet = at_clock(std::move(sheet), *clock, *machine);
+    roofs = prefer(std::move(roofs), sheet);
+  }
   return roofs;
 }
 
@@ -316,13 +325,13 @@ Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& 
   if (request.subtract.empty()) return {};
   if (runs.size() != 1) {
     return usage_error(fmt::format("--subtract needs one run to subtract from, but the exports are "
-                                   "{} runs",
-                                   runs.size()),
+                                   "{}",
+                                   number_of(runs.size(), "run")),
                        "give the files of one run, or join them with the same label: all=a.csv "
                        "all=b.csv");
   }
   RawProfile ignored;
-  ROOFTILE_TRY(const auto parts, load_runs(request.subtract, ignored));
+  ROOFTILE_TRY(const auto parts, load_runs(request.subtract, ignored, {}));
   for (const NamedProfile& part : parts) {
     ROOFTILE_TRY(runs.front().profile, subtract(runs.front().profile, part.profile));
     runs.front().label += " minus " + part.label;
@@ -334,6 +343,45 @@ Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& 
   return {};
 }
 
+/// Runs of traces become one per phase of the step, where they have several.
+void split_phases(std::vector<NamedProfile>& runs) {
+  using profile::TracePhase;
+  constexpr std::array<std::pair<TracePhase, std::string_view>, 4> kPhases{
+      {{TracePhase::Forward, "forward"},
+       {TracePhase::Backward, "backward"},
+       {TracePhase::Optimizer, "optimizer"},
+       {TracePhase::Unknown, "rest"}}};
+  std::vector<NamedProfile> split;
+  for (NamedProfile& run : runs) {
+    std::vector<NamedProfile> parts;
+    for (const auto& [phase, name] : kPhases) {
+      NamedProfile part{
+          .label = runs.size() > 1 ? fmt::format("{} {}", run.label, name) : std::string(name),
+          .fixed = run.fixed,
+          .profile = profile::of_phase(run.profile, phase)};
+      if (!part.profile.kernels.empty()) parts.push_back(std::move(part));
+    }
+    if (parts.size() < 2) {
+      split.push_back(std::move(run));
+    } else {
+      for (NamedProfile& part : parts) split.push_back(std::move(part));
+    }
+  }
+  runs = std::move(split);
+}
+
+profile::Selection selection_of(const RooflineRequest& request) {
+  const auto seconds = [](const std::optional<double>& ms) {
+    return ms ? std::optional(*ms * 1e-3) : std::nullopt;
+  };
+  return {.kernel = request.kernel,
+          .skip = request.launch_skip,
+          .count = request.launch_count,
+          .annotation = request.annotation,
+          .from = seconds(request.from_ms),
+          .until = seconds(request.until_ms)};
+}
+
 /// Runs of another GPU than the one whose roofs they are under.
 void warn_other_gpus(const std::vector<NamedProfile>& runs,
                      const std::optional<hardware::Machine>& machine, const Catalog& catalog,
@@ -343,8 +391,8 @@ void warn_other_gpus(const std::vector<NamedProfile>& runs,
     const profile::DeviceFacts& device = run.profile.device;
     const auto own = device.name.empty() ? Result<hardware::GpuSpec>(bad_input("", "no name"))
                                          : hardware::load_gpu(catalog, device.name);
-    const bool other =
-        own ? own->id != machine->gpu.id : !device.isa.empty() && device.isa != machine->gpu.isa;
+    const bool other = own ? own->id != machine->gpu.id
+                           : !device.isa.empty() && !machine->gpu.isa.starts_with(device.isa);
     if (!other) continue;
     chart.warnings.push_back(
         {"other-gpu",
@@ -360,7 +408,7 @@ Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Char
     ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
     std::string list;
     for (const hardware::GpuSpec& gpu : gpus) {
-      if (gpu.isa == isa) list += (list.empty() ? "" : ", ") + gpu.id;
+      if (gpu.isa.starts_with(isa)) list += (list.empty() ? "" : ", ") + gpu.id;
     }
     if (!list.empty()) warning.message += fmt::format(" (with {}: {})", isa, list);
   }
@@ -369,14 +417,20 @@ Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Char
 
 }  // namespace
 
-Result<roofline::Chart> Session::roofline(const RooflineRequest& request) const {
+Result<roofline::Chart> Session::roofline(const RooflineRequest& request,
+                                          const Progress& progress) const {
   RawProfile described;
-  ROOFTILE_TRY(auto profiles, load_runs(request.exports, described));
+  ROOFTILE_TRY(auto profiles, load_runs(request.exports, described, progress));
   ROOFTILE_CHECK(subtract_runs(request, profiles));
-  if (request.compare && profiles.size() != 2) {
-    return usage_error(fmt::format("--compare needs two runs, the exports are {}", profiles.size()),
+  if (request.compare && profiles.size() < 2) {
+    return usage_error(fmt::format("--compare needs two runs or more, the exports are {}",
+                                   number_of(profiles.size(), "run")),
                        "label them: first=a.csv second=b.csv");
   }
+  for (NamedProfile& run : profiles) {
+    ROOFTILE_TRY(run.profile, profile::select(std::move(run.profile), selection_of(request)));
+  }
+  if (request.group_by_phase) split_phases(profiles);
   std::string device = described.device.name;
   for (NamedProfile& run : profiles) {
     adopt_device(run, described);
@@ -418,6 +472,12 @@ Result<roofline::Chart> Session::roofline(const RooflineRequest& request) const 
   warn_other_gpus(profiles, machine, catalog(), chart);
   chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());
   for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
+  if (profiles.empty() && described.roofs.empty() && described.sweep.empty()) {
+    chart.warnings.push_back(
+        {"nothing-measured",
+         "nothing was measured: the files describe a machine, but hold no kernels and no roofs; "
+         "give the exports of a run along"});
+  }
   if (request.predict) {
     ROOFTILE_TRY(const auto used,
                  predict_kernels({.machine = machine, .step = request.step}, *this, chart));

@@ -10,9 +10,11 @@
 #include <set>
 #include <string_view>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "cost/predictor.h"
 #include "ops/any_op.h"
+#include "profile/shapes.h"
 #include "report/make.h"
 #include "study/model_match.h"
 #include "study/predict.h"
@@ -54,15 +56,16 @@ struct Sum {
   bool in_order = true;
   Seconds longest;
 
-  void add(const OperatorReport& op) {
-    const auto ms = [](double value) { return Seconds::from_base(value * 1e-3); };
+  /// `share` of the operator's work is done by these launches.
+  void add(const OperatorReport& op, double share = 1.0) {
+    const auto ms = [share](double value) { return Seconds::from_base(value * 1e-3 * share); };
     total.time += ms(op.latency_ms);
     total.low += ms(op.low_ms);
     total.high += ms(op.high_ms);
-    total.flops += Flops::from_base(op.flops);
-    total.bytes[0] += Bytes::from_base(op.traffic.l1);
-    total.bytes[1] += Bytes::from_base(op.traffic.l2);
-    total.bytes[2] += Bytes::from_base(op.traffic.dram);
+    total.flops += Flops::from_base(op.flops * share);
+    total.bytes[0] += Bytes::from_base(op.traffic.l1 * share);
+    total.bytes[1] += Bytes::from_base(op.traffic.l2 * share);
+    total.bytes[2] += Bytes::from_base(op.traffic.dram * share);
     if (ms(op.latency_ms) > longest) {
       longest = ms(op.latency_ms);
       total.limiter = op.limiter;
@@ -89,7 +92,6 @@ std::vector<const KernelRecord*> groups_of(const KernelRecord& record) {
 
 /// The number format that did most of the FLOPs.
 DType main_dtype(const KernelRecord& record) {
-  if (record.product) return record.product->dtype;
   const auto most = std::max_element(
       record.flops_by.begin(), record.flops_by.end(),
       [](const auto& a, const auto& b) { return a.second.base() < b.second.base(); });
@@ -132,14 +134,45 @@ Lack lack_of_name(const KernelRecord& group) {
   return Lack::Depth;
 }
 
+/// The launches whose operators a trace shows with their shapes, whatever the kernel's name is.
+std::optional<roofline::Prediction> by_trace(const KernelRecord& record,
+                                             const hardware::Machine& machine,
+                                             const cost::Predictor& predictor, Lack& lack) {
+  Sum sum;
+  std::int64_t launches = 0;
+  Seconds measured;
+  for (const KernelRecord& group : record.groups) {
+    if (!group.traced || !(group.traced->work.bytes().base() > 0.0)) continue;
+    ops::KernelWork work = group.traced->work;
+    if (work.matrix) work.compute = profile::traced_units(work, record.name).dtype;
+    const auto job = cost::bind(work, machine);
+    if (!job) {
+      lack = Lack::Rate;
+      continue;
+    }
+    const execution::Launch kernel{.name = group.name, .count = group.launches, .work = work};
+    sum.add(report::make_operator({.kernel = kernel, .estimate = predictor.estimate(*job, machine)},
+                                  machine),
+            group.traced->share);
+    sum.names.insert(group.traced->operation);
+    launches += group.launches;
+    measured += group.time.value_or(Seconds{});
+  }
+  if (launches == 0) return std::nullopt;
+  std::string match = *sum.names.begin();
+  if (sum.names.size() > 1) match += fmt::format(" and {} more", sum.names.size() - 1);
+  auto prediction = sum.finish(match + ", shapes of the trace");
+  prediction.launches = launches;
+  prediction.measured = measured;
+  return prediction;
+}
+
 /// All launches from tile, grid and FLOPs, or the reason why not.
 std::optional<roofline::Prediction> by_name(const KernelRecord& record,
                                             const hardware::Machine& machine,
                                             const cost::Predictor& predictor, Lack& lack) {
   Sum sum;
-  bool traced = true;
   for (const KernelRecord* group : groups_of(record)) {
-    traced = traced && group->product;
     const auto shape = gemm_shape_of(*group);
     if (!shape) {
       lack = lack_of_name(*group);
@@ -152,7 +185,7 @@ std::optional<roofline::Prediction> by_name(const KernelRecord& record,
     }
     sum.add(*op);
   }
-  return sum.finish(traced ? "shapes of the trace" : "tile and grid");
+  return sum.finish("tile and grid");
 }
 
 /// All launches as operators of the model, or nothing.
@@ -210,12 +243,8 @@ bool is_plain_gemm(std::string_view name) {
 }  // namespace
 
 std::optional<ops::GemmShape> gemm_shape_of(const KernelRecord& record) {
-  if (record.product && is_plain_gemm(record.name)) {
-    const profile::Product& p = *record.product;
-    return ops::GemmShape{.batch = p.batch, .m = p.m, .n = p.n, .k = p.k};
-  }
-  if (!is_plain_gemm(record.name) || !record.grid || !record.flops || !record.flops_complete ||
-      record.launches < 1) {
+  if (record.from_shapes || !is_plain_gemm(record.name) || !record.grid || !record.flops ||
+      !record.flops_complete || record.launches < 1) {
     return std::nullopt;
   }
   const auto tile = tile_of(record.name);
@@ -249,7 +278,11 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
   EstimatedKernels step;
   const bool modelled = !request.step.model.empty();
   if (modelled) {
-    ROOFTILE_TRY(step, estimate_kernels(request.step, {}, machine, session, *predictor));
+    // Profiles are of eager FP32 steps unless somebody says otherwise.
+    Request profiled = request.step;
+    if (profiled.dtype == "auto") profiled.dtype = "fp32";
+    if (profiled.stack == "auto") profiled.stack = "eager";
+    ROOFTILE_TRY(step, estimate_kernels(profiled, {}, machine, session, *predictor));
     for (std::string& note : step.notes) chart.warnings.push_back({"model", std::move(note)});
   }
   const auto matches = match_runs(chart, step.operators);
@@ -259,8 +292,13 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
   for (roofline::Point& point : chart.points) {
     Lack lack = Lack::Operator;
     point.predicted = by_model(point.record, matches.at(point.phase), machine);
+    if (!point.predicted) point.predicted = by_trace(point.record, machine, *predictor, lack);
     if (!point.predicted) point.predicted = by_name(point.record, machine, *predictor, lack);
     if (point.predicted) {
+      if (point.predicted->launches == 0) {
+        point.predicted->launches = point.record.launches;
+        point.predicted->measured = point.record.time;
+      }
       point.predicted->above_roof = roofline::above_roof_reason(*point.predicted, chart.roofs);
       continue;
     }
@@ -272,8 +310,8 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
   if (unknown > 0) {
     chart.warnings.push_back(
         {"predict-no-shapes",
-         fmt::format("{} of {} kernels ({:.1f} % of the time) have no prediction: {}{}", unknown,
-                     chart.points.size(), share * 100, reasons(lacks),
+         fmt::format("no prediction for {} of {} ({:.1f} % of the time): {}{}", unknown,
+                     number_of(chart.points.size(), "kernel"), share * 100, reasons(lacks),
                      modelled ? "" : "; --model names the model that was profiled")});
   }
   return std::vector<Input>{predictor->input(), step.model};

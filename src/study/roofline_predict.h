@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Predictions beside measured kernels, for those whose shapes are known, launch by launch:
+// Predictions next to measured kernels, for those whose shapes are known, launch by launch:
 //   by model   the operator of --model that a launch is (study/model_match.h)
-//   by trace   the product that the framework asked for (Kineto with record_shapes=True)
+//   by trace   the work of the operator that asked for it (Kineto with record_shapes=True), for the
+//              launches whose operator is known, whatever their kernel is called
 //   by name    a GEMM that names its tile ("..gemm_fp16_128x64_..") and whose grid and FLOPs were
 //              measured: m n batch = tile times grid, k = FLOPs / (2 m n batch). The shape is the
 //              padded one, and a split of k looks like a batch. A k more than 0.75 from a multiple
@@ -35,8 +36,7 @@ struct PredictKernels {
 Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Session& session,
                                            roofline::Chart& chart);
 
-/// The product that a trace, or a kernel's name, grid and FLOPs speak of, for launches that are
-/// alike.
+/// The product that a kernel's name, grid and FLOPs speak of, for launches that are alike.
 std::optional<ops::GemmShape> gemm_shape_of(const profile::KernelRecord& record);
 
 }  // namespace rooftile::study

@@ -12,7 +12,7 @@
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
-#include "report/scale_view.h"
+#include "report/scale_json.h"
 #include "study/options.h"
 #include "study/scale_limits.h"
 #include "study/session.h"
@@ -80,7 +80,7 @@ Result<double> parse_target(std::string_view text) {
   if (number.ends_with('x')) number.remove_suffix(1);
   const auto target = parse_double(number);
   if (!target || *target <= 1 || *target > 64) {
-    return usage_error(fmt::format("\"{}\" is no target", printable(text)),
+    return usage_error(fmt::format("\"{}\" is not a valid target", printable(text)),
                        "write --optimize \"target=2x\": a speed-up above 1 and up to 64");
   }
   return *target;
@@ -96,7 +96,7 @@ struct ScaleChoices {
 Result<ScaleChoices> parse(const ScaleRequest& request) {
   constexpr double kLeast = 0.001, kMost = 1024;
   if (!request.set.empty() && request.optimize) {
-    return usage_error("--set and --optimize exclude each other",
+    return usage_error("--set and --optimize cannot be combined",
                        "--set asks about one variant, --optimize searches all from the GPU as it "
                        "is; run the command twice");
   }
@@ -244,8 +244,10 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
   for (const Request& step : steps) {
     ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
     inputs.push_back(launched.model);
+    ROOFTILE_TRY(const auto stack_costs, this->stack_costs());
     ROOFTILE_TRY(const ScalingStudy study,
-                 ScalingStudy::make(launched.kernels, machine, *predictor));
+                 ScalingStudy::make(launched.kernels, machine, *predictor,
+                                    launch_costs(launched.options, *predictor, *stack_costs)));
     ROOFTILE_CHECK(check_variant(study, choices.factors));
     report.warnings.insert(report.warnings.end(), launched.notes.begin(), launched.notes.end());
     const std::string name = study_name(request, step);

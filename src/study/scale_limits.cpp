@@ -82,7 +82,7 @@ Status check_variant(const aggregate::ScalingStudy& study, const Factors& factor
     ROOFTILE_TRY(const auto job, cost::bind(kernel.work, study.machine()));
     const cost::TimeMachine g =
         cost::make_time_machine(study.machine(), job.roof.compute, kernel.work.compute,
-                                kernel.work.matrix, study.predictor().constants().convolution);
+                                kernel.work.matrix, study.predictor().constants());
     const double sms = g.sms * factors.of(MachineKey::Sms);
     if (sms < 1) {
       return tl::unexpected(too_small(MachineKey::Sms, factors.of(MachineKey::Sms),

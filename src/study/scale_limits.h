@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variants that are no machines: fewer than one SM or one lane, or SMs too small for a CTA of the
+// Variants that are not machines: fewer than one SM or one lane, or SMs too small for a CTA of the
 // smallest tile of a matrix product.
 #pragma once
 

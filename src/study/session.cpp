@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "cost/predictor.h"
+#include "cost/stack_costs.h"
+#include "execution/stack.h"
 #include "graph/import_model.h"
 #include "hardware/machine.h"
 
@@ -51,6 +53,8 @@ struct Session::Shelf {
   Kept<cost::Predictor> predictors;
   Kept<hardware::Machine> machines;
   Kept<graph::Model> models;
+  Kept<execution::Stack> stacks;
+  Kept<cost::StackCosts> costs;
 };
 
 Session::Session(Catalog catalog) : shelf_(std::make_unique<Shelf>(std::move(catalog))) {
@@ -97,6 +101,26 @@ Result<std::shared_ptr<const graph::Model>> Session::model(std::string_view name
         return std::make_shared<const graph::Model>(std::move(model));
       },
       [](const graph::Model& made) { return of_catalogue(made.input()); });
+}
+
+Result<std::shared_ptr<const execution::Stack>> Session::stack(std::string_view name) const {
+  return shelf_->stacks.get(
+      name,
+      [&]() -> Result<std::shared_ptr<const execution::Stack>> {
+        ROOFTILE_TRY(execution::Stack stack, execution::load_stack(catalog(), name));
+        return std::make_shared<const execution::Stack>(std::move(stack));
+      },
+      [](const execution::Stack& made) { return of_catalogue(made.input); });
+}
+
+Result<std::shared_ptr<const cost::StackCosts>> Session::stack_costs() const {
+  return shelf_->costs.get(
+      "",
+      [&]() -> Result<std::shared_ptr<const cost::StackCosts>> {
+        ROOFTILE_TRY(cost::StackCosts costs, cost::read_stack_costs(catalog()));
+        return std::make_shared<const cost::StackCosts>(std::move(costs));
+      },
+      [](const cost::StackCosts& made) { return of_catalogue(made.input); });
 }
 
 }  // namespace rooftile::study

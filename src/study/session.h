@@ -14,10 +14,16 @@
 #include <vector>
 
 #include "core/catalog.h"
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 
 namespace rooftile {
+struct CharacterizeRequest;
+struct EvaluateReport;
+struct EvaluateRequest;
+struct FitRequest;
+struct GenerateReport;
+struct GenerateRequest;
 struct KernelRequest;
 struct KernelsReport;
 struct Report;
@@ -27,8 +33,21 @@ struct ScaleReport;
 struct ScaleRequest;
 struct TrafficReport;
 struct TrafficRequest;
+namespace calibration {
+struct LabelEvaluation;
+struct NodeEvaluation;
+struct StepEvaluation;
+struct ValidationTable;
+}  // namespace calibration
+namespace characterize::mpi {
+class Session;
+}
 namespace cost {
 class Predictor;
+struct StackCosts;
+}  // namespace cost
+namespace execution {
+struct Stack;
 }
 namespace graph {
 class Model;
@@ -42,6 +61,32 @@ struct Chart;
 }  // namespace rooftile
 
 namespace rooftile::study {
+
+/// Measured steps to be compared with.
+struct StepsRequest {
+  std::string file;
+  std::string predictor = {};
+  bool left_out = false;  ///< each GPU with costs of the stacks that have not seen it
+};
+
+/// Traced nodes to be compared with, of the models `models`/NAME.json.
+struct NodesRequest {
+  std::string file, models;
+  std::string predictor = {};
+};
+
+/// Measured steps and all-reduces to fit the costs of software stacks to.
+struct FitStacksRequest {
+  std::vector<std::string> files;
+  std::string predictor = {};
+  std::string command = {};  ///< for the origins
+};
+
+struct CharacterizeResult;
+struct FitResult;
+struct InspectResult;
+struct KernelEvaluation;
+struct TileEvaluation;
 
 class Session {
  public:
@@ -60,6 +105,23 @@ class Session {
   /// looked at.
   [[nodiscard]] Result<Report> predict(const Request& request,
                                        const cost::Predictor& predictor) const;
+  /// The same with other costs of the software stacks than the catalogue's.
+  [[nodiscard]] Result<Report> predict(const Request& request, const cost::Predictor& predictor,
+                                       const cost::StackCosts& costs) const;
+  /// Prompts in, tokens out (generate.cpp).
+  [[nodiscard]] Result<GenerateReport> generate(const GenerateRequest& request) const;
+  [[nodiscard]] Result<GenerateReport> generate(const GenerateRequest& request,
+                                                const cost::Predictor& predictor,
+                                                const cost::StackCosts& costs) const;
+  /// Whole steps against measured ones (steps.cpp).
+  [[nodiscard]] Result<calibration::StepEvaluation> evaluate_steps(const StepsRequest& request,
+                                                                   const Progress& progress) const;
+  /// What the software stacks cost, fitted to measured steps and all-reduces (fit_stacks.h).
+  [[nodiscard]] Result<cost::StackCosts> fit_stacks(const FitStacksRequest& request,
+                                                    const Progress& progress) const;
+  /// Kernels of our graphs against traced nodes (nodes.cpp).
+  [[nodiscard]] Result<calibration::NodeEvaluation> evaluate_nodes(const NodesRequest& request,
+                                                                   const Progress& progress) const;
   /// The same step on each of `gpus`; request.gpu is not looked at.
   [[nodiscard]] Result<std::vector<Report>> compare(const Request& request,
                                                     std::span<const std::string> gpus) const;
@@ -69,9 +131,29 @@ class Session {
                                               const Progress& progress = {}) const;
   [[nodiscard]] Result<ScaleReport> scale(const ScaleRequest& request,
                                           const Progress& progress = {}) const;
-  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request) const;
+  [[nodiscard]] Result<roofline::Chart> roofline(const RooflineRequest& request,
+                                                 const Progress& progress = {}) const;
   /// The kernels of a prediction as points under the roofs of their machine.
   [[nodiscard]] Result<roofline::Chart> chart(const Report& report) const;
+  /// Ceilings of this machine, or of all ranks of a job (`ranks`, else null): characterize.h.
+  [[nodiscard]] Result<CharacterizeResult> characterize(const CharacterizeRequest& request,
+                                                        const Progress& progress,
+                                                        characterize::mpi::Session* ranks) const;
+  /// A predictor from measured kernels, and a look at them without a fit: fit.h.
+  [[nodiscard]] Result<FitResult> fit(const FitRequest& request, const Progress& progress) const;
+  [[nodiscard]] Result<InspectResult> inspect(const FitRequest& request) const;
+  /// Predictions against measurements (evaluate.h): one function per subject, and all of them by
+  /// request.subject.
+  [[nodiscard]] Result<KernelEvaluation> evaluate_kernels(const EvaluateRequest& request,
+                                                          const Progress& progress) const;
+  [[nodiscard]] Result<calibration::LabelEvaluation> evaluate_labels(
+      const EvaluateRequest& request, const Progress& progress) const;
+  [[nodiscard]] Result<calibration::ValidationTable> evaluate_traffic(
+      const EvaluateRequest& request, const Progress& progress) const;
+  [[nodiscard]] Result<TileEvaluation> evaluate_tiles(const EvaluateRequest& request,
+                                                      const Progress& progress) const;
+  [[nodiscard]] Result<EvaluateReport> evaluate(const EvaluateRequest& request,
+                                                const Progress& progress) const;
 
   // What the studies stand on.
   [[nodiscard]] const Catalog& catalog() const;
@@ -82,6 +164,9 @@ class Session {
   [[nodiscard]] Result<std::shared_ptr<const hardware::Machine>> machine(
       const std::string& gpu, const std::optional<std::string>& file) const;
   [[nodiscard]] Result<std::shared_ptr<const graph::Model>> model(std::string_view name) const;
+  /// A software stack by name, alias or path (execution/stack.h), and what all of them cost.
+  [[nodiscard]] Result<std::shared_ptr<const execution::Stack>> stack(std::string_view name) const;
+  [[nodiscard]] Result<std::shared_ptr<const cost::StackCosts>> stack_costs() const;
 
  private:
   struct Shelf;

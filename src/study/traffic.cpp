@@ -98,7 +98,7 @@ Status check_tile(const TrafficChoices& choices, const hardware::GpuSpec& gpu) {
   return usage_error(
       fmt::format("a CTA of {}x{} needs {} registers, an SM of {} has {}", choices.tile->m,
                   choices.tile->n, needed, gpu.name, *gpu.sm.registers),
-      "take a smaller tile: 64 outputs and 128 registers per thread");
+      "choose a smaller tile: 64 outputs and 128 registers per thread");
 }
 
 /// What all layers of a report share.
@@ -225,7 +225,7 @@ Status show_paper(const ops::KernelWork& work, const ops::ConvShape& conv,
                        "use --traffic-model exact or closed");
   }
   if (conv.dilation_h != 1 || conv.dilation_w != 1) {
-    return unsupported(kernel_place(layer), "the paper's forms know no dilation",
+    return unsupported(kernel_place(layer), "the paper's forms do not cover dilation",
                        "use --traffic-model exact or closed");
   }
   const traffic::PaperTraffic t = traffic::paper_traffic(
@@ -285,7 +285,7 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   const ops::KernelWork& work = op.kernel.work;
   ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
   const cost::TimeMachine g = cost::make_time_machine(study.machine, job.roof.compute, work.compute,
-                                                      work.matrix, study.constants.convolution);
+                                                      work.matrix, study.constants);
   report::LayerTraffic layer;
   layer.name = op.kernel.name;
   layer.op = work.op;
@@ -429,7 +429,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
   inputs.push_back(predictor->input());
   set_provenance(inputs, report);
   const aggregate::StepEstimate step =
-      aggregate::step_time(std::move(operators), predictor->constants().step);
+      aggregate::step_time(std::move(operators), estimated.costs.step);
   report.total_ms = to_ms(step.total);
   report.host_ms = to_ms(step.parts.host);
   return report;

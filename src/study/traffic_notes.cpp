@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "cost/time_machine.h"
@@ -23,9 +24,9 @@ bool is_grouped(const execution::Launch& kernel) {
 
 /// Rows of a report by what they are of.
 struct RowKinds {
-  std::int64_t products = 0;  ///< that are no convolutions
+  std::int64_t products = 0;  ///< that are not convolutions
   std::int64_t vectors = 0;
-  std::int64_t others = 0;  ///< convolutions that are no implicit GEMMs
+  std::int64_t others = 0;  ///< convolutions that are not implicit GEMMs
 };
 
 RowKinds count_rows(std::span<const execution::Launch> kernels,
@@ -44,13 +45,12 @@ RowKinds count_rows(std::span<const execution::Launch> kernels,
   return rows;
 }
 
-/// "1 depthwise layer and 4 vector kernels"; what there is none of is left out.
+/// "1 depthwise layer and 4 vector kernels"; kinds without any are left out.
 std::string listed(std::initializer_list<std::pair<std::int64_t, std::string_view>> counts) {
   std::string text;
   for (const auto& [count, name] : counts) {
     if (count == 0) continue;
-    text +=
-        fmt::format("{}{} {}{}", text.empty() ? "" : " and ", count, name, count == 1 ? "" : "s");
+    text += (text.empty() ? "" : " and ") + number_of(count, name);
   }
   return text;
 }
@@ -80,10 +80,11 @@ std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
         "formats with other tiles, often in NHWC");
   }
   if (gpu.vendor != hardware::Vendor::Nvidia) {
-    notes.push_back(fmt::format(
-        "vendor: {} is no NVIDIA GPU; tiles and algorithms are assumed to be those of cuDNN all "
-        "the same",
-        gpu.name));
+    notes.push_back(
+        fmt::format("vendor: {} is not an NVIDIA GPU; tiles and algorithms are assumed to be those "
+                    "of cuDNN all "
+                    "the same",
+                    gpu.name));
   } else if (!cost::is_fitted(gpu.arch, model)) {
     notes.push_back(fmt::format(
         "architecture: times are calibrated on Maxwell to Turing; on {} they are an extrapolation",

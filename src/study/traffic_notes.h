@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where DeLTA, or an option, does not hold: notes beside the numbers of `rooftile traffic`, each
+// Where DeLTA, or an option, does not hold: notes with the numbers of `rooftile traffic`, each
 // with a name that docs/theory/traffic.md explains. They say which assumption a kernel or a GPU
 // breaks; how wrong the numbers are then is not known, as no public counters exist.
 #pragma once
@@ -13,7 +13,7 @@
 #include "cost/constants.h"
 #include "execution/launches.h"
 #include "hardware/machine.h"
-#include "report/traffic_view.h"
+#include "report/traffic_json.h"
 
 namespace rooftile::study {
 

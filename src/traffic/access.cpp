@@ -49,7 +49,7 @@ Status check_access(const hardware::GpuSpec& gpu) {
   if (possible(access)) return {};
   return unsupported(
       fmt::format("{}:/memory", gpu.file),
-      fmt::format("{}: requests of {} lanes to lines of {} B in sectors of {} B are not known here",
+      fmt::format("{}: requests of {} lanes to lines of {} B in sectors of {} B are not supported",
                   gpu.name, access.lanes, access.line_bytes, access.sector_bytes),
       "lines and sectors are powers of two, a sector has at least 16 B, a line at most eight of "
       "them and 256 B, a warp at most 128 lanes");

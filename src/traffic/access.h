@@ -18,7 +18,7 @@ struct Access {
 
 Access access_of(const hardware::GpuSpec& gpu);
 
-/// An error where the sizes of the file are none that caches have: lines and sectors are powers of
+/// An error where no cache has the sizes of the file: lines and sectors are powers of
 /// two, a sector has 16 B or more, a line at most eight of them and 256 B, a request at most 128
 /// lanes.
 Status check_access(const hardware::GpuSpec& gpu);

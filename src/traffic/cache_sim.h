@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/progress.h"
 #include "core/result.h"
+#include "rooftile/progress.h"
 #include "traffic/implicit_gemm.h"
 
 namespace rooftile::traffic {

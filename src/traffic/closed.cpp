@@ -212,9 +212,10 @@ double partial_sums(double output, double split) {
   return split > 1 ? output * split : 0;
 }
 
-// IFmap passes: once when it stays in L2 beside a column of filters, else once per column of CTAs,
-// unless so few waves run that several columns share a pass. Filters: once, unless the rows of a
-// wave flush them out. What is read again is absent with the probability of its reuse distance.
+// IFmap passes: once when it stays in L2 along with a column of filters, else once per column of
+// CTAs, unless so few waves run that several columns share a pass. Filters: once, unless the rows
+// of a wave flush them out. What is read again is absent with the probability of its reuse
+// distance.
 GemmPasses column_passes(std::int64_t tiles_m, std::int64_t tiles_n, OperandBytes bytes,
                          const ClosedMachine& machine) {
   const double concurrent = real(machine.concurrent);

@@ -41,8 +41,8 @@ struct ClosedCut {
 };
 
 /// Split-K: every part of k writes its partial sums of `output` bytes, and a reduction reads them
-/// and writes the result. These bytes are read, and written beside the output: 2 split + 1 outputs
-/// in all.
+/// and writes the result. These bytes are read, and written in addition to the output: 2 split + 1
+/// outputs in all.
 double partial_sums(double output, double split);
 
 struct OperandBytes {

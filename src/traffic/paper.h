@@ -2,7 +2,7 @@
 //
 // The closed forms of DeLTA for FP32 forward layers: S. Lym, D. Lee, M. O'Connor, N. Chatterjee,
 // M. Erez, "DeLTA: GPU Performance Model for Deep Learning Applications with In-depth Memory System
-// Traffic Analysis", ISPASS 2019 [Lym19], and beside them the corrected forms and the exact
+// Traffic Analysis", ISPASS 2019 [Lym19], and next to them the corrected forms and the exact
 // intervals they were checked with. The published text was not at hand: the paper forms follow a
 // transcription, with the tile re-load factors and the filter tile's size put right
 // (docs/theory/traffic.md lists the changes). Square images and strides are assumed by the paper

@@ -72,8 +72,8 @@ class MachineFormats(unittest.TestCase):
         self.folder.cleanup()
 
     def test_every_command_that_has_it_is_here(self):
-        listed = run(['--help'], self.folder.name).stdout.split('Subcommands:')[1]
-        commands = re.findall(r'(?m)^  ([a-z]+) ', listed.split('Examples:')[0])
+        listed = run(['--help'], self.folder.name).stdout.split('\nOptions:')[0]
+        commands = re.findall(r'(?m)^  ([a-z]+) ', listed)
         self.assertIn('predict', commands)
         having = {command for command in commands
                   if '--machine' in run([command, '--help-all'], self.folder.name).stdout}

@@ -8,6 +8,7 @@ usage: provenance_test.py ROOFTILE
 """
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,11 @@ class Provenance(unittest.TestCase):
         self.assertEqual(done.returncode, code, f'{arguments}: {done.stderr}')
         return done
 
+    @staticmethod
+    def joined(done):
+        """Text and diagnostics with wrapped lines put together again."""
+        return re.sub(r'\n  +', ' ', done.stdout + done.stderr)
+
     def overlay(self, source, name, edits=()):
         text = (DATA / source).read_text()
         for old, new in edits:
@@ -66,7 +72,7 @@ class Provenance(unittest.TestCase):
     def test_every_report_has_it(self):
         for name, arguments in {**BOTH, **TEXT}.items():
             text = self.run_rooftile(*arguments).stdout
-            self.assertRegex(text.splitlines()[-1], r'^from: rooftile \d', name)
+            self.assertRegex(text, r'(?m)^from: rooftile \d', name)
         for name, arguments in BOTH.items():
             report = json.loads(self.run_rooftile(*arguments, '--format', 'json').stdout)
             self.assertIn('version', report['provenance'], name)
@@ -84,7 +90,7 @@ class Provenance(unittest.TestCase):
             self.assertEqual(replacing, ['l4'], name)
         for arguments in (['gpus'], ['gpus', '--format', 'csv'], ['gpus', 'l4'], TEXT['inspection']):
             done = self.run_rooftile('--catalog', 'over', *arguments)
-            self.assertIn(f'warning: {note}\n', done.stderr, arguments)
+            self.assertIn(f'warning: {note}', self.joined(done), arguments)
 
     def test_a_replaced_model_is_named(self):
         self.overlay('models/gpt2_large.json', 'models/gpt2-large.json')
@@ -95,7 +101,7 @@ class Provenance(unittest.TestCase):
         self.assertEqual(report['warnings'], [note])
         self.assertEqual([m['name'] for m in report['models']].count('gpt2-large'), 1)
         done = self.run_rooftile('--catalog', 'over', 'models')
-        self.assertIn(f'warning: {note}\n', done.stderr)
+        self.assertIn(f'warning: {note}', self.joined(done))
 
     def test_a_replaced_memory_type_is_named_where_lint_runs(self):
         self.overlay('memory_types/GDDR6.json', 'memory_types/GDDR6.json',
@@ -119,7 +125,7 @@ class Provenance(unittest.TestCase):
     def test_other_findings_in_an_overlay_are_warnings(self):
         self.overlay(L4, 'gpus/mine.json', [('"300 GB/s"', '"350 GB/s"')])
         done = self.run_rooftile('--catalog', 'over', 'gpus')
-        self.assertIn('warning: lint: over/gpus/mine.json:/memory/dram/bandwidth', done.stderr)
+        self.assertIn('warning: lint: over/gpus/mine.json:/memory/dram/bandwidth', self.joined(done))
         report = json.loads(
             self.run_rooftile('--catalog', 'over', 'gpus', '--format', 'json').stdout)
         self.assertIn('(dram-product)', report['warnings'][0])

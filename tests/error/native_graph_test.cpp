@@ -25,7 +25,7 @@ std::string node_message(std::string_view nodes) {
 
 TEST(NativeGraphError, Header) {
   EXPECT_EQ(message(R"({"rooftile_graph": 2})"),
-            "error: g.json:/rooftile_graph: version 2 of the graph format\n"
+            "error: g.json:/rooftile_graph: version 2 of the graph format is not supported\n"
             "hint: this program reads version 1\n");
   EXPECT_EQ(message(R"({"rooftile_graph": 1, "block": []})"),
             "error: g.json:/block: unknown key \"block\"\nhint: did you mean \"blocks\"?\n");
@@ -58,7 +58,7 @@ TEST(NativeGraphError, Sizes) {
             "error: g.json:/inputs/x/0: the product \"9000000000*9000000000\" is too large\n"
             "hint: up to 2147483648\n");
   EXPECT_EQ(input("[1, 1, 1, 1, 1, 1, 1]"),
-            "error: g.json:/inputs/x: a shape of 7 sizes\nhint: a shape has 1 to 6 sizes\n");
+            "error: g.json:/inputs/x: the shape has 7 sizes\nhint: a shape has 1 to 6 sizes\n");
   EXPECT_EQ(input("[1000000000, 1000000000]"),
             "error: g.json:/inputs/x: a tensor of 1000000000x1000000000 is too large\n"
             "hint: a tensor may have up to 2^53 elements\n");
@@ -76,7 +76,7 @@ TEST(NativeGraphError, Nodes) {
   EXPECT_EQ(node_message(R"({"name": "n", "op": "conv", "out_channels": 8, "kernel": 0})"),
             "error: g.json:/blocks/0/nodes/0/kernel: 0 is outside of 1 to 65536\n");
   EXPECT_EQ(node_message(R"({"name": "n", "op": "conv", "out_channels": 8, "kernel": [1, 2, 3]})"),
-            "error: g.json:/blocks/0/nodes/0/kernel: a list of 3 numbers\n"
+            "error: g.json:/blocks/0/nodes/0/kernel: the list has 3 numbers\n"
             "hint: write one number for both axes or [height, width]\n");
   EXPECT_EQ(node_message(R"({"name": "n", "op": "conv", "out_channels": 8, "kernel": 9})"),
             "error: g.json:/blocks/0/nodes/0: a filter of height 9 (dilation 1) does not fit into "
@@ -141,7 +141,7 @@ TEST(NativeGraphError, Blocks) {
         fmt::format(R"({{"rooftile_graph": 1, "inputs": {{"x": [2, 8]}}, "blocks": [{}]}})", list));
   };
   EXPECT_EQ(blocks(R"({"name": "b", "nodes": []})"),
-            "error: g.json:/blocks/0/nodes: a block without nodes\n"
+            "error: g.json:/blocks/0/nodes: the block has no nodes\n"
             "hint: add a node or drop the block\n");
   EXPECT_EQ(blocks(R"({"name": "b", "repeat": 1000000000, "nodes": []})"),
             "error: g.json:/blocks/0/repeat: 1000000000 is outside of 1 to 1000000\n");
@@ -150,7 +150,7 @@ TEST(NativeGraphError, Blocks) {
             "error: g.json:/blocks/0/repeat: block \"b\" cannot repeat: it makes 2x9 from 2x8\n"
             "hint: put the layer that changes the shape into a block of its own\n");
   EXPECT_EQ(blocks(R"({"name": "a.b", "nodes": []})"),
-            "error: g.json:/blocks/0/name: \"a.b\" is no name of a block\n"
+            "error: g.json:/blocks/0/name: \"a.b\" is not a valid name of a block\n"
             "hint: a '.' separates block and node in the inputs of later blocks\n");
   EXPECT_EQ(blocks(R"({"name": "b", "nodes": [{"name": "n", "op": "relu"}]},
                       {"name": "b", "nodes": [{"name": "n", "op": "relu"}]})"),

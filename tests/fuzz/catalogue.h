@@ -21,7 +21,8 @@ inline const Catalog& small_catalogue() {
           "models/gpt2.json", "families/gpt2.json", "families/decoder.json", "families/llama.json",
           "architectures/7.0.json", "architectures/6.1.json", "architectures/6.0.json",
           "architectures/gfx90a.json", "memory_types/HBM2.json", "memory_types/HBM2e.json",
-          "memory_types/GDDR5.json"}) {
+          "memory_types/GDDR5.json", "stacks/eager.json", "stacks/compile.json",
+          "stacks/serving.json", "predictors/default/stacks.json"}) {
       few.add(name, all.read(name).value().content);
     }
     return few;

@@ -10,7 +10,8 @@
 #include "calibration/labels.h"
 #include "catalogue.h"
 #include "memory_file.h"
-#include "report/label_view.h"
+#include "report/describe.h"
+#include "report/writer.h"
 #include "study/session.h"
 #include "temporary_folder.h"
 
@@ -33,12 +34,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const rooftile::study::Session session(rooftile::fuzz::small_catalogue());
   const auto evaluation = rooftile::calibration::evaluate_labels(
       file.holding(data, size), models.path().string(), rooftile::fuzz::small_catalogue(),
-      predictors, [](const rooftile::Request& request, const rooftile::cost::Predictor& predictor) {
+      predictors,
+      [](const rooftile::Request& request, const rooftile::cost::Predictor& predictor) {
         return session.predict(request, predictor);
-      });
+      },
+      {});
   if (!rooftile::fuzz::explained(evaluation)) return 0;
-  if (nlohmann::json::parse(rooftile::report::labels_to_json(*evaluation)).is_discarded())
-    std::abort();
-  if (rooftile::report::labels_to_csv(*evaluation).empty()) std::abort();
+  const auto document = rooftile::report::describe(*evaluation);
+  if (nlohmann::json::parse(rooftile::report::write("json", document)).is_discarded()) std::abort();
+  if (rooftile::report::write("csv", document).empty()) std::abort();
   return 0;
 }

@@ -11,7 +11,8 @@
 #include "catalogue.h"
 #include "core/csv.h"
 #include "memory_file.h"
-#include "report/views.h"
+#include "report/describe.h"
+#include "report/writer.h"
 #include "study/session.h"
 
 namespace {
@@ -25,11 +26,12 @@ void check(const Report& report) {
   number(report.latency.total_ms);
   if (report.latency.low_ms > report.latency.total_ms * (1 + 1e-9)) std::abort();
   if (report.latency.high_ms < report.latency.total_ms * (1 - 1e-9)) std::abort();
-  const auto json = nlohmann::json::parse(report::to_json(report), nullptr, false);
+  const report::Document document = report::describe(report);
+  const auto json = nlohmann::json::parse(report::write("json", document), nullptr, false);
   if (json.is_discarded()) std::abort();
   if (json["latency"]["total_ms"].get<double>() != report.latency.total_ms) std::abort();
   if (json["operators"].size() < report.operators.size()) std::abort();
-  const std::string csv = report::to_csv(report);
+  const std::string csv = report::write("csv", document);
   CsvReader reader = CsvReader::from_text(csv, "csv", {});
   std::size_t rows = 0;
   while (true) {
@@ -39,9 +41,9 @@ void check(const Report& report) {
     ++rows;
   }
   if (rows < report.operators.size() + 1) std::abort();
-  if (nlohmann::json::parse(report::to_chrome_trace(report), nullptr, false).is_discarded())
+  if (nlohmann::json::parse(report::write("trace", document), nullptr, false).is_discarded())
     std::abort();
-  for (const char c : report::to_text(report, {.color = false, .width = 80})) {
+  for (const char c : report::write("text", document, {.width = 80})) {
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n') std::abort();
   }
 }

@@ -78,7 +78,7 @@ class Cases {
 TimeMachine timed(const Case& c, const Factors& factors) {
   const hardware::Machine machine = hardware::scaled(c.machine, factors);
   return make_time_machine(machine, bind(c.work, machine).value().roof.compute, c.work.compute,
-                           c.work.matrix, testing::default_constants().convolution);
+                           c.work.matrix, testing::default_constants());
 }
 
 double seconds(const Case& c, const Factors& factors) {

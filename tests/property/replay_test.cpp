@@ -8,9 +8,9 @@
 
 #include "embedded_session.h"
 #include "graph/import_model.h"
-#include "report/views.h"
 #include "rooftile/report.h"
 #include "study/replay.h"
+#include "written.h"
 
 namespace rooftile {
 namespace {
@@ -65,7 +65,7 @@ TEST(ReplayProperty, EveryPredictionComesOutAgain) {
     const auto report = session.predict(request);
     if (!report) continue;  // refused
     ++predicted;
-    const std::string text = report::to_json(*report);
+    const std::string text = report::written("json", *report);
     const auto recorded = study::parse_report(text, "report.json");
     ASSERT_TRUE(recorded) << to_string(recorded.error());
     const auto again = study::replay(*recorded, session);

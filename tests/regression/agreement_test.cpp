@@ -18,13 +18,10 @@
 
 #include "embedded_session.h"
 #include "graph/import_model.h"
-#include "report/kernel_view.h"
-#include "report/scale_view.h"
-#include "report/traffic_view.h"
-#include "report/views.h"
 #include "rooftile/rooftile.h"
 #include "study/kernel.h"
 #include "study/options.h"
+#include "written.h"
 
 namespace rooftile {
 namespace {
@@ -91,7 +88,7 @@ Request request_of(const std::string& model, const std::string& gpu, const std::
 /// False where the model has no such phase.
 Result<bool> compare_commands(const Request& request) {
   const study::Session& session = testing::embedded_session();
-  const auto options = study::parse_step_options(request);
+  const auto options = study::parse_step_options(request, session);
   if (!options) return tl::unexpected(options.error());
   const bool any_model = request.phase == "infer" || request.phase == "train";
   if (const auto graph = study::import_step(request, *options, session); !graph) {
@@ -100,7 +97,7 @@ Result<bool> compare_commands(const Request& request) {
   }
   const std::string what = request.model + " " + request.phase + " on " + request.gpu;
   ROOFTILE_TRY(const Report report, session.predict(request));
-  const json predict = json::parse(report::to_json(report));
+  const json predict = json::parse(report::written("json", report));
   const Account forecast = account_of_predict(predict);
   expect_equal(forecast, account_of_rows(predict["operators"], false, forecast.host),
                what + ", operators of predict");
@@ -108,13 +105,13 @@ Result<bool> compare_commands(const Request& request) {
   ScaleRequest scale_request;
   scale_request.step = request;
   ROOFTILE_TRY(const auto scaled, session.scale(scale_request));
-  expect_equal(forecast, account_of_scale(json::parse(report::scale_to_json(scaled))),
+  expect_equal(forecast, account_of_scale(json::parse(report::written("json", scaled))),
                what + ", base of scale");
 
   TrafficRequest traffic_request;
   traffic_request.step = request;
   ROOFTILE_TRY(const auto moved, session.traffic(traffic_request));
-  const json traffic = json::parse(report::traffic_to_json(moved));
+  const json traffic = json::parse(report::written("json", moved));
   const Account sum = account_of_rows(traffic["layers"], true, traffic["host_ms"]);
   expect_equal(forecast, sum, what + ", layers of traffic");
   EXPECT_NEAR(traffic["total_ms"].get<double>() / forecast.total, 1, kTolerance) << what;
@@ -167,8 +164,8 @@ TEST(Agreement, OfKernelAndPredict) {
       if (std::string_view(model) != "resnet18") request.sequence = 512;
       const auto report = testing::embedded_session().predict(request);
       ASSERT_TRUE(report) << to_string(report.error());
-      const json predict = json::parse(report::to_json(*report));
-      const auto options = study::parse_step_options(request);
+      const json predict = json::parse(report::written("json", *report));
+      const auto options = study::parse_step_options(request, testing::embedded_session());
       ASSERT_TRUE(options) << to_string(options.error());
       const auto graph = study::import_step(request, *options, testing::embedded_session());
       ASSERT_TRUE(graph) << to_string(graph.error());
@@ -181,7 +178,7 @@ TEST(Agreement, OfKernelAndPredict) {
           const auto kernels =
               study::kernels_of(node.op, kernel_request, testing::embedded_session());
           ASSERT_TRUE(kernels) << node.name << ": " << to_string(kernels.error());
-          const json alone = json::parse(report::kernels_to_json(*kernels));
+          const json alone = json::parse(report::written("json", *kernels));
           for (const json& row : alone["kernels"]) {
             const std::string op = row["op"];
             const auto in_step = rows.find(op + " " + row["shape"].get<std::string>());
@@ -205,19 +202,19 @@ TEST(Agreement, OfCompareAndTheLibrary) {
   const std::array<std::string, 2> gpus{"h100-sxm", "mi300x"};
   const auto reports = testing::embedded_session().compare(request, gpus);
   ASSERT_TRUE(reports) << to_string(reports.error());
-  const json compared = json::parse(report::compare_to_json(*reports));
+  const json compared = json::parse(report::written("json", *reports));
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     Request one = request;
     one.gpu = gpus[i];
     const auto direct = testing::embedded_session().predict(one);
     ASSERT_TRUE(direct) << to_string(direct.error());
-    const json predicted = json::parse(report::to_json(*direct));
+    const json predicted = json::parse(report::written("json", *direct));
     for (const char* key : {"latency", "parts", "limiters"}) {
       EXPECT_EQ(compared["gpus"][i][key], predicted[key]) << gpus[i];
     }
     const auto library = Session().predict(one);
     ASSERT_TRUE(library);
-    EXPECT_EQ(json::parse(report::to_json(*library))["operators"], predicted["operators"]);
+    EXPECT_EQ(json::parse(report::written("json", *library))["operators"], predicted["operators"]);
   }
 }
 

@@ -49,6 +49,15 @@ void add_rest(const Architecture& arch, const Add& add) {
   add(arch.isa, "one_winograd_shape", flag(arch.library.one_winograd_shape));
   add(arch.isa, "winograd_filter_gradient", flag(arch.library.winograd_filter_gradient));
   add(arch.isa, "cluster", testing::number_text(static_cast<double>(arch.library.cluster)));
+  if (arch.sm.exponentials_per_clock)
+    add(arch.isa, "exponentials_per_clock", testing::number_text(*arch.sm.exponentials_per_clock));
+  if (const auto& attention = arch.library.attention) {
+    add(arch.isa, "attention_family", attention->family);
+    add(arch.isa, "attention_rows", testing::number_text(static_cast<double>(attention->rows)));
+    add(arch.isa, "attention_granule",
+        testing::number_text(static_cast<double>(attention->granule)));
+    add(arch.isa, "attention_packs_groups", flag(attention->packs_groups));
+  }
   if (!arch.counters) return;
   add(arch.isa, "tool", std::string(name_of(arch.counters->tool)));
   if (const auto flop = arch.counters->tensor_instruction_flop)

@@ -12,9 +12,7 @@
 
 #include "embedded_session.h"
 #include "regression/words.h"
-#include "report/kernel_view.h"
-#include "report/traffic_view.h"
-#include "report/views.h"
+#include "written.h"
 
 namespace rooftile {
 namespace {
@@ -109,7 +107,7 @@ TEST(Recompute, StepsOfPredict) {
     ASSERT_TRUE(request) << to_string(request.error());
     const auto answer = testing::embedded_session().predict(*request);
     ASSERT_TRUE(answer) << to_string(answer.error());
-    const json report = json::parse(report::to_json(*answer));
+    const json report = json::parse(report::written("json", *answer));
     double total = sum_of_operators(report);
     for (const json& part : report["parts"]) {
       if (part["name"] == "host" || part["name"] == "idle")
@@ -128,7 +126,7 @@ TEST(Recompute, StepsOfTraffic) {
     request.step = *step;
     const auto answer = testing::embedded_session().traffic(request);
     ASSERT_TRUE(answer) << to_string(answer.error());
-    const json report = json::parse(report::traffic_to_json(*answer));
+    const json report = json::parse(report::written("json", *answer));
     double total = report["host_ms"];
     for (const json& row : report["layers"]) {
       const double written = row["dram_write_bytes"];
@@ -151,7 +149,7 @@ TEST(Recompute, TimesOfCountedBytes) {
   request.traffic_model = "exact";
   const auto answer = testing::embedded_session().traffic(request);
   ASSERT_TRUE(answer) << to_string(answer.error());
-  const json report = json::parse(report::traffic_to_json(*answer));
+  const json report = json::parse(report::written("json", *answer));
   int counted = 0;
   for (json row : report["layers"]) {
     if (!row.contains("latency_exact_ms")) continue;
@@ -180,7 +178,7 @@ TEST(Recompute, Kernels) {
     ASSERT_TRUE(given) << to_string(given.error());
     const auto answer = testing::embedded_session().kernel(*given);
     ASSERT_TRUE(answer) << to_string(answer.error());
-    const json report = json::parse(report::kernels_to_json(*answer));
+    const json report = json::parse(report::written("json", *answer));
     for (const json& row : report["kernels"]) {
       const json& bytes = row["traffic_bytes"];
       expect_time(row, time_ms(row, report["rates"],

@@ -2,7 +2,7 @@
 //
 // The bytes of a row are those of its time: over models and GPUs of every architecture no row of a
 // prediction moves more than 102 % of what any level delivers, and a matrix product that says
-// "dram" moves at least 60 % of the attained DRAM rate beside its launches.
+// "dram" moves at least 60 % of the attained DRAM rate apart from its launches.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ class Roofs : public ::testing::TestWithParam<const char*> {
     const bool product = std::holds_alternative<ops::GemmShape>(op.kernel.work.shape);
     if (!product || e.limiter() != cost::Resource::Dram) return;
     const double attained = machine.gpu.dram.bandwidth->base() *
-                            cost::learned::streaming_fraction(machine.gpu, weights_.streaming);
+                            cost::streaming_fraction(machine.gpu, weights_.constants.streaming);
     const Seconds running = e.time - e.breakdown.of(cost::Resource::Launch);
     EXPECT_GE((e.traffic.dram() / running).base(), kLeastOfDram * attained)
         << step << ": " << op.kernel.name << " tile " << e.plan.label();

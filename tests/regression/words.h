@@ -2,7 +2,7 @@
 //
 // The cases of the tables are arguments of the command line ("gemm --m 64 --n 64 --k 64 --gpu t4"),
 // so that a row can be pasted behind `rooftile predict` or `rooftile kernel`. Here they become
-// requests. A word that nothing reads is an error, as is a number that is none.
+// requests. A word that nothing reads is an error, as is a number that cannot be read.
 #pragma once
 
 #include <map>
@@ -87,6 +87,8 @@ class Words {
 inline Result<Request> request_of(std::string_view text) {
   Words words(text);
   Request request;
+  request.dtype = "fp32";  // what the rows do not say: the table was begun in FP32, eager
+  request.stack = "eager";
   request.model = words.head();
   words.take("--gpu", request.gpu);
   words.take("--phase", request.phase);
@@ -94,6 +96,7 @@ inline Result<Request> request_of(std::string_view text) {
   words.take("--seq", request.sequence);
   words.take("--context", request.context);
   words.take("--dtype", request.dtype);
+  words.take("--stack", request.stack);
   words.take("--attention", request.attention);
   words.take("--fusion", request.fusion);
   words.take("--optimizer", request.optimizer);
@@ -130,6 +133,8 @@ struct LayerCase {
 
 inline LayerCase layer_of(Words& words) {
   LayerCase result;
+  result.step.dtype = "fp32";
+  result.step.stack = "eager";
   words.take("--gpu", result.step.gpu);
   words.take("--dtype", result.step.dtype);
   if (words.head() == "conv") {

@@ -78,6 +78,17 @@ class InstructionSets(unittest.TestCase):
             self.assertEqual(problems(name, LICENCE + line + '\n'), '')
 
 
+class Words(unittest.TestCase):
+    def test_messages_read_well(self):
+        for line in ('error("128x64 is no tile");', 'error("the baselines are beside "\n  "it");',
+                     'error("--a and --b exclude each "\n      "other");',
+                     'error("this format is not known here");'):
+            self.assertIn('src/core/x.cpp:2: a message says', problems('src/core/x.cpp', LICENCE + line + '\n'))
+        for line in ('error("128x64 is not a valid tile");', 'error("there is no such file");',
+                     '// a comment: "128x64" is no tile', 'say("it is no longer there");'):
+            self.assertEqual(problems('src/core/x.cpp', LICENCE + line + '\n'), '')
+
+
 class Form(unittest.TestCase):
     def test_the_rules_of_a_source(self):
         for text, message in (('int x;\n', 'no "SPDX-License-Identifier'),

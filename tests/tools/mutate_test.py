@@ -51,6 +51,17 @@ class Sites(unittest.TestCase):
         self.assertEqual(self.changes('  double cost = 0, speedup = 1;  ///< x\n', 'x.h'), [])
         self.assertEqual(self.changes('  double spread = 1.5;\n', 'x.h'), [('1.5', '1.875')])
 
+    def test_a_fitted_number_is_found_by_its_key(self):
+        entry = {'name': 'n', 'file': 'f', 'pattern': '"spread": ([0-9.]+)', 'factor': 0.5}
+        self.assertEqual(self.mutate.named_place(entry, '{"spread": 1.3}'), (11, '1.3', '0.65'))
+        with self.assertRaises(SystemExit):
+            self.mutate.named_place(entry, '{}')
+
+    def test_named_mistakes_fit_the_sources(self):
+        self.mutate.TREE = TOOL.parents[1]
+        names = [mutant.name for mutant in self.mutate.named_mutants()]
+        self.assertGreaterEqual(len(names), 10)
+
     def test_a_mutant_changes_one_place_and_goes_away(self):
         code = 'int f() { return 2 * 2; }\n'
         (self.mutate.TREE / 'src').mkdir()

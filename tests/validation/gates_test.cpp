@@ -76,10 +76,11 @@ TEST(Gates, WholeSteps) {
                                    },
                                    [](const Request& request, const cost::Predictor& one) {
                                      return testing::embedded_session().predict(request, one);
-                                   });
+                                   },
+                                   {});
   ASSERT_TRUE(evaluation) << to_string(evaluation.error());
   Levels levels;
-  for (const calibration::LabelSummary& s : evaluation->summary) {
+  for (const ErrorSummary& s : evaluation->summary) {
     levels[s.group] = s.mean_error * 100;
   }
   hold("steps", levels);
@@ -101,7 +102,7 @@ Levels kernel_levels(const std::string& prefix, std::size_t every) {
   dataset->samples = std::move(kept);
   const auto predictor = default_predictor();
   Levels levels;
-  for (const calibration::Summary& s : calibration::evaluate(*dataset, *predictor, {}).summary) {
+  for (const ErrorSummary& s : calibration::evaluate(*dataset, *predictor, {}).summary) {
     levels[s.group] = s.mean_error * 100;
   }
   return levels;
@@ -141,9 +142,9 @@ Levels cells_of(const std::string& file) {
   if (!table) return levels;
   for (const auto& cells : table->rows) {
     for (std::size_t i = 1; i < cells.size(); ++i) {
-      const auto percent = parse_double(split(cells[i], ' ')[0]);
-      if (!percent || cells[i].find('%') == std::string::npos) continue;
-      std::string group = cells[0] + "/" + table->columns[i];
+      const auto percent = parse_double(split(cells[i].text, ' ')[0]);
+      if (!percent || cells[i].text.find('%') == std::string::npos) continue;
+      std::string group = cells[0].text + "/" + table->columns[i];
       std::erase(group, ',');
       // Hit rates count as what they miss.
       const bool hits = group.ends_with("right") || group.ends_with("1.3");

@@ -5,6 +5,7 @@
 import { CustomChart, LineChart, ScatterChart } from 'echarts/charts';
 import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from 'echarts/components';
 import * as echarts from 'echarts/core';
+import { LabelLayout } from 'echarts/features';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
@@ -13,6 +14,7 @@ echarts.use([
   CustomChart,
   DataZoomComponent,
   GridComponent,
+  LabelLayout,
   LegendComponent,
   LineChart,
   SVGRenderer,
@@ -31,24 +33,30 @@ interface Props {
   label: string;
   onReady?: (chart: Handle) => void;
   onPick?: (index: number | null) => void;
+  onPickName?: (name: string | null) => void;
 }
 
-/** Data items that stand for a kernel carry its index as `kernel`. */
-export function Chart({ option, height, label, onReady, onPick }: Props) {
+/** Data items that stand for a kernel carry its index as `kernel`, others their name as `row`. */
+export function Chart({ option, height, label, onReady, onPick, onPickName }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const chart = useRef<Handle | null>(null);
   const pick = useRef(onPick);
   pick.current = onPick;
+  const pickName = useRef(onPickName);
+  pickName.current = onPickName;
   useLayoutEffect(() => {
     if (!host.current) return undefined;
     const made = echarts.init(host.current, undefined, { renderer: 'canvas' });
     chart.current = made;
     made.on('click', (event) => {
-      const index = (event.data as { kernel?: number } | undefined)?.kernel;
-      if (index !== undefined) pick.current?.(index);
+      const data = event.data as { kernel?: number; row?: string } | undefined;
+      if (data?.kernel !== undefined) pick.current?.(data.kernel);
+      if (data?.row) pickName.current?.(data.row);
     });
     made.getZr().on('click', (event) => {
-      if (!event.target) pick.current?.(null);
+      if (event.target) return;
+      pick.current?.(null);
+      pickName.current?.(null);
     });
     const observer = new ResizeObserver(() => made.resize());
     observer.observe(host.current);

@@ -26,6 +26,14 @@ export interface Look {
   next: () => void;
 }
 
+/** What the reader looks for and has chosen, the same in every chart and table of the page. */
+export interface Selection {
+  search: string;
+  setSearch: (text: string) => void;
+  picked: string | null; // a name of a row
+  pick: (name: string | null) => void;
+}
+
 /** Dark as the reader's system says, or as chosen; paper is always light. */
 export function useLook(): Look {
   const [mode, setMode] = useState<Mode>('auto');
@@ -55,11 +63,11 @@ export function Header({ title, subtitle, look }: { title: string; subtitle: str
   );
 }
 
-export function Warnings({ list }: { list: string[] }) {
+export function Warnings({ list, title }: { list: string[]; title: string }) {
   if (list.length === 0) return null;
   return (
     <section>
-      <h2>Warnings</h2>
+      <h2>{title}</h2>
       <ul class="warnings">
         {list.map((text) => {
           const colon = text.indexOf(': ');

@@ -3,18 +3,16 @@
 // Kernels under roofs: filters, the chart in one of its two views, the table below, downloads. Used
 // for measured and for predicted kernels.
 
-import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Chart, type Handle, pngOf, resetZoom, svgOf } from './chart';
-import { Group, type Look, Toggle } from './common';
+import { Group, type Look, type Selection, Toggle } from './common';
 import { fileName, kernelsCsv, save, saveUrl } from './export';
-import { count, levelName, percent, time } from './format';
+import { levelName, time } from './format';
 import { hierarchicalOption, type Shown, timeObstacle, timeOption } from './roofline_option';
-import { type Column, Table } from './table';
 import { theme } from './theme';
-import { kernelRows, limiterText, lowerBound } from './tooltip';
+import { kernelRows } from './tooltip';
 import { type Kernel, LEVELS, type Level, type PageData, type Roofline } from './types';
-import { aboveRoofNotes, anyLowerBound, AT_LEAST_NOTE, atLeast, operationsOf, rateUnit } from './words';
+import { aboveRoofNotes, anyLowerBound, operationsOf } from './words';
 
 export interface Filter {
   share: number; // percent of the time that the shown kernels make up, longest first
@@ -22,6 +20,8 @@ export interface Filter {
   phase: string; // '' is all
   precisions: string[];
 }
+
+type OwnFilter = Omit<Filter, 'search'>;
 
 /** Precisions that some kernel uses; all of them when no kernel says. */
 export function usedPrecisions(roofline: Roofline): string[] {
@@ -51,56 +51,6 @@ export function filtered(roofline: Roofline, filter: Filter): number[] {
   return result;
 }
 
-type Row = { kernel: Kernel; index: number };
-
-function columns(roofline: Roofline): Column<Row>[] {
-  const list: Column<Row>[] = [
-    {
-      title: 'kernel', left: true, fill: true,
-      value: (r) => r.kernel.short_name,
-      hint: (r) => r.kernel.name,
-    },
-    { title: 'launches', value: (r) => r.kernel.launches, show: (r) => count(r.kernel.launches) },
-    { title: 'time', value: (r) => r.kernel.time_ms, show: (r) => time(r.kernel.time_ms) },
-    { title: 'share', value: (r) => r.kernel.time_fraction, show: (r) => percent(r.kernel.time_fraction) },
-    ...LEVELS.map((level) => ({
-      title: `AI ${levelName(level)}`,
-      value: (r: Row) => r.kernel.intensity[level],
-      show: (r: Row) =>
-        r.kernel.flops === 0 && r.kernel.flops_complete
-          ? 'zero'
-          : lowerBound(r.kernel.intensity[level], r.kernel.flops_complete),
-    })),
-    {
-      title: rateUnit(roofline),
-      value: (r) => r.kernel.gflops,
-      show: (r) => lowerBound(r.kernel.gflops, r.kernel.flops_complete),
-    },
-    { title: 'limiter', left: true, value: (r) => limiterText(r.kernel) },
-    {
-      title: 'of roof',
-      value: (r) => r.kernel.fraction_of_roof,
-      show: (r) =>
-        r.kernel.fraction_of_roof === null
-          ? '-'
-          : atLeast(r.kernel.flops_complete) + percent(r.kernel.fraction_of_roof) + (r.kernel.above_roof ? '*' : ''),
-      hint: (r) => r.kernel.above_roof ?? '',
-    },
-  ];
-  if (roofline.phases.length > 1) {
-    list.splice(1, 0, { title: 'phase', left: true, value: (r) => r.kernel.phase });
-  }
-  if (roofline.kernels.some((k) => k.predicted)) {
-    list.splice(list.length - 2, 0, {
-      title: 'predicted',
-      value: (r) => r.kernel.predicted?.time_ms ?? null,
-      show: (r) => time(r.kernel.predicted?.time_ms),
-      hint: (r) => (r.kernel.predicted ? `${r.kernel.predicted.match} ${r.kernel.predicted.shape}` : ''),
-    });
-  }
-  return list;
-}
-
 function Details({ kernel, roofline, onClose }: { kernel: Kernel; roofline: Roofline; onClose: () => void }) {
   return (
     <aside id="details" aria-live="polite">
@@ -121,22 +71,27 @@ function Details({ kernel, roofline, onClose }: { kernel: Kernel; roofline: Roof
 }
 
 interface Props {
-  data: PageData;
+  page: PageData;
   roofline: Roofline;
   view: 'hierarchical' | 'time';
   look: Look;
-  children?: ComponentChildren; // between the chart and the table of kernels
+  selection: Selection;
 }
 
-export function Explorer({ data, roofline, view: startView, look, children }: Props) {
+export function Explorer({ page, roofline, view: startView, look, selection }: Props) {
   const measuredLevels = LEVELS.filter((l) => roofline.kernels.some((k) => k.intensity[l]));
   const [levels, setLevels] = useState<Level[]>(measuredLevels.length > 0 ? measuredLevels : [...LEVELS]);
   const [view, setView] = useState(startView);
   const [timeLevel, setTimeLevel] = useState<Level>('dram');
-  const [filter, setFilter] = useState<Filter>(() => ({
-    share: 100, search: '', phase: '', precisions: usedPrecisions(roofline),
+  const [own, setFilter] = useState<OwnFilter>(() => ({
+    share: 100, phase: '', precisions: usedPrecisions(roofline),
   }));
-  const [picked, setPicked] = useState<number | null>(null);
+  const filter = useMemo((): Filter => ({ ...own, search: selection.search }), [own, selection.search]);
+  const chosen = selection.picked === null
+    ? -1
+    : roofline.kernels.findIndex((k) => k.name === selection.picked || k.short_name === selection.picked);
+  const picked = chosen < 0 ? null : chosen;
+  const setPicked = (index: number | null) => selection.pick(index === null ? null : (roofline.kernels[index]?.name ?? null));
   const handle = useRef<Handle | null>(null);
   const kernels = useMemo(() => filtered(roofline, filter), [roofline, filter]);
   const colors = theme(look.dark);
@@ -147,12 +102,11 @@ export function Explorer({ data, roofline, view: startView, look, children }: Pr
   const option = useMemo(() => build(shown), [
     kernels, levels, view, timeLevel, filter.precisions, picked, look.dark, look.narrow,
   ]);
-  const rows = useMemo(() => kernels.map((index) => ({ kernel: roofline.kernels[index]!, index })), [kernels]);
-  const tableColumns = useMemo(() => columns(roofline), [roofline]);
+  const rows = useMemo(() => kernels.map((index) => roofline.kernels[index]!), [kernels]);
   const unplaced = kernels.filter((i) => !roofline.kernels[i]!.gflops).length;
   const obstacle = view === 'time' ? timeObstacle(roofline, timeLevel) : null;
   const none = view === 'hierarchical' && unplaced === kernels.length;
-  const change = (part: Partial<Filter>) => setFilter({ ...filter, ...part });
+  const change = (part: Partial<OwnFilter>) => setFilter({ ...own, ...part });
   const flip = <V,>(list: V[], value: V, order: readonly V[]) =>
     order.filter((v) => (v === value ? !list.includes(v) : list.includes(v)));
   const name = fileName(roofline.title);
@@ -213,12 +167,12 @@ export function Explorer({ data, roofline, view: startView, look, children }: Pr
           <input
             id="search" type="search" placeholder="kernel name" value={filter.search}
             aria-label="search kernels"
-            onInput={(e) => change({ search: e.currentTarget.value })}
+            onInput={(e) => selection.setSearch(e.currentTarget.value)}
           />
         </Group>
         <Group title="save">
-          <button type="button" onClick={() => save(`${name}.csv`, kernelsCsv(rows.map((r) => r.kernel)), 'text/csv')}>CSV</button>
-          <button type="button" onClick={() => save(`${name}.json`, JSON.stringify(data.kind === 'predict' ? data.report : roofline, null, 2), 'application/json')}>JSON</button>
+          <button type="button" onClick={() => save(`${name}.csv`, kernelsCsv(rows), 'text/csv')}>CSV</button>
+          <button type="button" onClick={() => save(`${name}.json`, JSON.stringify(page.data, null, 2), 'application/json')}>JSON</button>
           <button type="button" onClick={() => save(`${name}.svg`, svgOf(build({ ...shown, theme: theme(false), narrow: false }), 1000, 640), 'image/svg+xml')}>SVG</button>
           <button type="button" onClick={() => handle.current && saveUrl(`${name}.png`, pngOf(handle.current, colors.background))}>PNG</button>
           <button type="button" onClick={() => resetZoom(handle.current)}>reset zoom</button>
@@ -249,23 +203,6 @@ export function Explorer({ data, roofline, view: startView, look, children }: Pr
       {!obstacle && !none && <Legend view={view} roofline={roofline} levels={levels} />}
       {picked !== null && roofline.kernels[picked] && (
         <Details kernel={roofline.kernels[picked]!} roofline={roofline} onClose={() => setPicked(null)} />
-      )}
-      {children}
-      {data.kind === 'roofline' && (
-        <>
-          <h2>Kernels</h2>
-          <Table
-            id="kernels"
-            columns={tableColumns}
-            rows={rows}
-            picked={(r) => r.index === picked}
-            onPick={(r) => setPicked(r.index === picked ? null : r.index)}
-          />
-          {anyLowerBound(roofline) && <p class="muted">{AT_LEAST_NOTE}.</p>}
-          {aboveRoofNotes(roofline).map((note) => (
-            <p class="muted">* {note}.</p>
-          ))}
-        </>
       )}
     </>
   );

@@ -169,8 +169,18 @@ function item(
   };
 }
 
+const NAMED = 8; // kernels whose names stand in the chart
+
+/** The longest kernels have their names, as far as these do not cover each other. */
+function nameLabel(kernel: Kernel, rank: number, theme: Theme): Option {
+  if (rank >= NAMED) return {};
+  const name = kernel.short_name.length > 28 ? `..${kernel.short_name.slice(-26)}` : kernel.short_name;
+  return { label: { show: true, formatter: () => name, position: 'bottom', color: theme.text, fontSize: 11 } };
+}
+
 function levelSeries(shown: Shown, level: Level, largest: number): Option {
   const data: Option[] = [];
+  const named = level === shown.levels[shown.levels.length - 1] && !shown.narrow;
   // Small markers are drawn last, on top of large ones.
   for (const index of shown.kernels) {
     const kernel = shown.roofline.kernels[index]!;
@@ -178,10 +188,12 @@ function levelSeries(shown: Shown, level: Level, largest: number): Option {
     if (!x || !kernel.gflops) continue;
     const size = markerSize(kernel.time_fraction, largest);
     const style = runStyle(shown.theme.level[level]!, runOf(shown.roofline, kernel), shown.theme);
-    data.push(item(kernel, index, x, kernel.gflops, size, shown.picked, style));
+    const point = item(kernel, index, x, kernel.gflops, size, shown.picked, style);
+    data.push(named ? { ...point, ...nameLabel(kernel, data.length, shown.theme) } : point);
   }
   return {
     type: 'scatter',
+    labelLayout: { hideOverlap: true, moveOverlap: 'shiftY' },
     name: levelName(level),
     z: 3,
     symbol: SYMBOLS[level],

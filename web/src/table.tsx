@@ -10,6 +10,7 @@ export interface Column<T> {
   value: (row: T) => number | string | null; // what is sorted by
   show?: (row: T) => ComponentChild;
   hint?: (row: T) => string;
+  head?: string; // what the column means
   left?: boolean;
   fill?: boolean; // takes the room that the others leave, and is cut with an ellipsis
 }
@@ -58,6 +59,7 @@ export function Table<T>({ columns, rows, id, first = FIRST_ROWS, start, picked,
             {columns.map((column, i) => (
               <th
                 class={sideOf(column)}
+                title={column.head}
                 aria-sort={sort?.column !== i ? 'none' : sort.down ? 'descending' : 'ascending'}
               >
                 <button type="button" onClick={() => choose(i)}>

@@ -13,6 +13,7 @@ export interface Theme {
   accent: string;
   level: Record<string, string>;
   line: string[];
+  of: (light: string) => string; // a colour of a static picture as this theme has it
 }
 
 const LIGHT: Theme = {
@@ -25,6 +26,7 @@ const LIGHT: Theme = {
   accent: '#b0007a',
   level: { l1: '#56b4e9', l2: '#0072b2', dram: '#d55e00' },
   line: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#b8860b', '#6f6f6f', '#1c1e21'],
+  of: (light) => light,
 };
 
 const DARK: Theme = {
@@ -37,7 +39,17 @@ const DARK: Theme = {
   accent: '#ff7ccf',
   level: { l1: '#9bd7ff', l2: '#3d9be9', dram: '#ff8a3d' },
   line: ['#3d9be9', '#ff8a3d', '#2fc79a', '#eba6cd', '#9bd7ff', '#e6c14d', '#a2a9b1', '#e8eaed'],
+  of: (light) => DARK.line[LIGHT.line.indexOf(light)] ?? light,
 };
+
+const TONES: Record<string, number> = {
+  good: 0, l2: 0, bad: 1, dram: 1, compute: 2, latency: 3, l1: 4, launch: 5, shared: 6, host: 6,
+};
+
+/** Of a limiter, "good" or "bad". */
+export function toneColor(tone: string, colors: Theme): string {
+  return colors.line[TONES[tone] ?? 0]!;
+}
 
 export function theme(dark: boolean): Theme {
   return dark ? DARK : LIGHT;

@@ -100,51 +100,80 @@ export interface Provenance {
   inputs: { kind: string; name: string; origin: string; sha256: string | null }[];
 }
 
-export interface Operator {
-  name: string;
-  op: string;
-  phase: string;
-  count: number;
-  shape: string;
-  dtype: string;
-  latency_ms: number;
-  low_ms: number;
-  high_ms: number;
-  bound_ms: number;
-  limiter: string;
-  terms_ms: Record<string, number>;
-  efficiency: Record<string, number>;
-  join?: number;
-  residual: number;
-  flops: number;
-  traffic_bytes: ByLevel;
-  tile: string;
-  waves: number;
-  provenance: string;
-  extrapolated: boolean;
+// A document as rooftile describes it (docs/format/page.md): `data` is the JSON report, tables and
+// charts say where in it their values are.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Field {
+  at: string; // "traffic_bytes/l1"
+  per?: number;
 }
 
-export interface Part {
-  name: string;
-  latency_ms: number;
-  share: number;
+export interface DocumentColumn {
+  title: string;
+  unit: string;
+  rank: 'identity' | 'essential' | 'useful' | 'detail' | 'extra';
+  fields: Field[];
+  hint?: string;
+  join?: string;
+  lower_bound?: string;
+  starred?: string;
+  bar?: boolean;
 }
 
-export interface Report {
-  request: Record<string, unknown>;
-  model: { name: string; parameters: number };
-  gpu: string;
-  predictor: string;
-  roofs: string;
-  latency: Record<string, number>;
-  parts: Part[];
-  bound: { total_ms: number };
-  flops: number;
-  limiters: Record<string, number>;
-  memory: Record<string, number | boolean | undefined>;
-  operators: Operator[];
-  provenance: Provenance;
-  warnings: string[];
+export interface Rows {
+  at?: string;
+  first?: string;
+  own?: Json[];
+}
+
+export interface TableSection {
+  type: 'table';
+  kind: string;
+  title: string;
+  rows: Rows;
+  columns: DocumentColumn[];
+  more?: Json[];
+  order?: string;
+  where?: string;
+}
+
+export interface FactsSection {
+  type: 'facts';
+  title: string;
+  rows: { name: string; text: string }[];
+}
+
+export interface NoteSection {
+  type: 'note';
+  title: string;
+  lines: string[];
+  list: boolean;
+}
+
+export interface BarSeries {
+  name: string;
+  at: string;
+  low?: string;
+  high?: string;
+  color?: string;
+}
+
+export interface BarsSection {
+  type: 'bars';
+  title: string;
+  axis: string;
+  unit: string;
+  rows: Rows;
+  label: string;
+  series: BarSeries[];
+  mark?: string;
+  mark_name?: string;
+  remark?: string;
+  tone?: string;
+  lines: { value: number; text: string }[];
+  note: string;
 }
 
 export interface Curve {
@@ -152,23 +181,34 @@ export interface Curve {
   points: [number, number][];
 }
 
-export interface MachineCeiling {
-  name: string;
-  value: number;
-  unit: string; // B/s, FLOP/s, OP/s
+export interface CurvesSection {
+  type: 'curves';
+  title: string;
+  x_title: string;
+  y_title: string;
+  x_unit: string;
+  y_unit: string;
+  curves: Curve[];
+  ceilings: { name: string; text: string; value: number }[];
+  binary_x: boolean;
 }
 
-export interface Machine {
+export interface RooflineSection {
+  type: 'roofline';
+  view: 'hierarchical' | 'time';
+  roofline?: Roofline; // absent: the document's data
+}
+
+export type ChartSection = BarsSection | CurvesSection | RooflineSection;
+export type Section = TableSection | FactsSection | NoteSection | ChartSection;
+
+export interface PageData {
   title: string;
   subtitle: string;
-  bandwidth: Curve[];
-  rate: Curve[];
-  levels: MachineCeiling[];
-  peaks: MachineCeiling[];
-  notes: string[];
+  verdict: { text: string; tone: 'neutral' | 'good' | 'bad' }[];
+  sections: Section[];
+  warnings: string[];
+  warning_label: string;
+  provenance?: Provenance;
+  data: Json;
 }
-
-export type PageData =
-  | { kind: 'roofline'; view: 'hierarchical' | 'time'; roofline: Roofline }
-  | { kind: 'predict'; report: Report; roofline: Roofline }
-  | { kind: 'machine'; machine: Machine };

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "characterize/gpu/gpu_api.h"
 
+#include <chrono>
+
 #include "characterize/dynamic_library.h"
 
 namespace rooftile::characterize::gpu {
+
+namespace {
+
+double steady_seconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
 
 Result<GpuApi> load_cuda_api() {
   auto library = DynamicLibrary::open({"libcuda.so.1", "libcuda.so"});
@@ -13,6 +24,7 @@ Result<GpuApi> load_cuda_api() {
   }
   GpuApi api;
   api.vendor = "cuda";
+  api.host_seconds = steady_seconds;
   // CUdevice_attribute of the CUDA driver API.
   api.attributes = {.units = 16,
                     .threads_per_unit = 39,
@@ -42,6 +54,14 @@ Result<GpuApi> load_cuda_api() {
   ROOFTILE_CHECK(library->find("cuEventSynchronize", api.wait_event));
   ROOFTILE_CHECK(library->find("cuEventElapsedTime", api.event_time));
   ROOFTILE_CHECK(library->find("cuCtxSynchronize", api.synchronize));
+  ROOFTILE_CHECK(library->find("cuMemHostAlloc", api.allocate_host));
+  ROOFTILE_CHECK(library->find("cuMemFreeHost", api.release_host));
+  ROOFTILE_CHECK(library->find("cuMemcpyHtoDAsync_v2", api.copy_in_async));
+  ROOFTILE_CHECK(library->find("cuMemcpyDtoHAsync_v2", api.copy_out_async));
+  ROOFTILE_CHECK(library->find("cuMemcpyDtoDAsync_v2", api.copy_device_async));
+  ROOFTILE_CHECK(library->find("cuDeviceCanAccessPeer", api.can_access_peer));
+  ROOFTILE_CHECK(library->find("cuCtxEnablePeerAccess", api.enable_peer_context));
+  ROOFTILE_CHECK(library->find("cuFuncSetAttribute", api.set_function_attribute));
   return api;
 }
 
@@ -53,6 +73,7 @@ Result<GpuApi> load_hip_api() {
   }
   GpuApi api;
   api.vendor = "hip";
+  api.host_seconds = steady_seconds;
   // hipDeviceAttribute_t of HIP 5 and 6.
   api.attributes = {.units = 63,
                     .threads_per_unit = 57,
@@ -81,6 +102,13 @@ Result<GpuApi> load_hip_api() {
   ROOFTILE_CHECK(library->find("hipEventSynchronize", api.wait_event));
   ROOFTILE_CHECK(library->find("hipEventElapsedTime", api.event_time));
   ROOFTILE_CHECK(library->find("hipDeviceSynchronize", api.synchronize));
+  ROOFTILE_CHECK(library->find("hipHostMalloc", api.allocate_host));
+  ROOFTILE_CHECK(library->find("hipHostFree", api.release_host));
+  ROOFTILE_CHECK(library->find("hipMemcpyHtoDAsync", api.copy_in_async));
+  ROOFTILE_CHECK(library->find("hipMemcpyDtoHAsync", api.copy_out_async));
+  ROOFTILE_CHECK(library->find("hipMemcpyDtoDAsync", api.copy_device_async));
+  ROOFTILE_CHECK(library->find("hipDeviceCanAccessPeer", api.can_access_peer));
+  ROOFTILE_CHECK(library->find("hipDeviceEnablePeerAccess", api.enable_peer_device));
   return api;
 }
 

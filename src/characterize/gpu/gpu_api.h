@@ -47,6 +47,18 @@ struct GpuApi {
   int (*wait_event)(Handle) = nullptr;
   int (*event_time)(float*, Handle, Handle) = nullptr;  ///< milliseconds
   int (*synchronize)() = nullptr;
+  // Links; a driver without them is measured without links.
+  int (*allocate_host)(void**, std::size_t, unsigned) = nullptr;  ///< pinned, seen by all devices
+  int (*release_host)(void*) = nullptr;
+  int (*copy_in_async)(DevicePointer, const void*, std::size_t, Handle) = nullptr;
+  int (*copy_out_async)(void*, DevicePointer, std::size_t, Handle) = nullptr;
+  int (*copy_device_async)(DevicePointer, DevicePointer, std::size_t, Handle) = nullptr;
+  int (*can_access_peer)(int*, int, int) = nullptr;
+  int (*enable_peer_context)(Handle, unsigned) = nullptr;  ///< CUDA only
+  int (*enable_peer_device)(int, unsigned) = nullptr;      ///< HIP only
+  double (*host_seconds)() = nullptr;                      ///< the clock of the host
+  /// How L1 and shared memory divide their array; CUDA only.
+  int (*set_function_attribute)(Handle, int, int) = nullptr;
 };
 
 /// Opens libcuda.so.1 / libamdhip64.so.

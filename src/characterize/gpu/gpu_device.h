@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU behind CUDA or HIP as a Device. The kernels have been compiled and their instructions
-// checked, the host side has been tested with a fake driver; none of it has been run on a GPU here.
+// A GPU behind CUDA or HIP as a Device. None of it has been run on a GPU here: the machine code of
+// the kernels is held against what is counted, and the host side runs on a modelled driver that
+// executes the kernels' code (tests/unit/characterize/gpu_model.h).
 //
-// A format is offered when the image that the driver loaded has the kernel; kernels exist only for
-// architectures with their instruction (mma_kernels.inc).
-//
-// Known limits: mma.sync does not reach the full rate of Hopper (wgmma) and of data-centre
-// Blackwell (tcgen05), so their tensor ceilings come out as lower bounds, and a note says so; the
-// size of L1 is that of the architecture, because no driver call tells it.
+// The sizes of L1, L2 and a memory-side cache are those of the catalogue where it knows the device
+// by its name, else L1 is that of the architecture, because no driver call tells it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "characterize/device.h"
@@ -24,12 +19,8 @@
 
 namespace rooftile::characterize::gpu {
 
-/// FLOPs of one product of a warp (wavefront) from the shape in the kernel's name, "..._m16n8k16";
-/// nothing for another name.
-std::optional<double> product_flops(std::string_view kernel);
-
-/// `image` is what cuda_image() or hip_image() gives; tests pass any text. The catalogue holds the
-/// architectures.
+/// `image` is what hip_image() gives; CUDA's kernels are written for the device (ptx.h). The
+/// catalogue holds the GPUs and the architectures.
 Result<std::unique_ptr<Device>> make_gpu_device(const GpuApi& api, std::string_view image,
                                                 std::int64_t index, const Catalog& catalog);
 

@@ -24,7 +24,7 @@ bool started_by_mpi();
 
 class Session final : public Coordinator {
  public:
-  /// Opens the plug-in: ROOFTILE_MPI_PLUGIN, or librooftile_mpi.so beside the program or in
+  /// Opens the plug-in: ROOFTILE_MPI_PLUGIN, or librooftile_mpi.so next to the program or in
   /// ../lib/rooftile.
   static Result<std::unique_ptr<Session>> open();
   explicit Session(const RooftileMpi& table) : table_(table) {}

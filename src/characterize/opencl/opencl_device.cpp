@@ -89,11 +89,7 @@ const char* kernel_name(Pattern pattern) {
     case Pattern::Update: return "update_kernel";
     case Pattern::Chase: return "chase_kernel";
     case Pattern::Launch: return "launch_kernel";
-    case Pattern::StoreNt:
-    case Pattern::CopyNt:
-    case Pattern::TriadNt:
-    case Pattern::Shared:
-    case Pattern::Mma: return nullptr;
+    default: return nullptr;
   }
   return nullptr;
 }

@@ -5,34 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/text.h"
-
 namespace rooftile::cost::learned {
 
 namespace {
-
-/// "TSMC 12nm FFN" -> 12, "TSMC 4N" -> 4: the first number.
-std::optional<double> process_nm(const hardware::GpuSpec& gpu) {
-  if (!gpu.process) return std::nullopt;
-  const std::string& text = *gpu.process;
-  const std::size_t begin = text.find_first_of("0123456789");
-  if (begin == std::string::npos) return std::nullopt;
-  const std::size_t end = text.find_first_not_of("0123456789", begin);
-  return parse_double(std::string_view(text).substr(begin, end - begin));
-}
-
-/// Energy per FLOP relative to 16 nm: the entry of the process, else of the next finer one.
-std::optional<double> node_energy(double nm, const Weights& weights) {
-  std::optional<double> best;
-  double best_nm = -1;
-  double finest = 1e9;
-  for (const auto& [key, energy] : weights.node_energy) {
-    const double entry = parse_double(key).value_or(-1);
-    if (entry <= nm && entry > best_nm) best_nm = entry, best = energy;
-    if (best_nm < 0 && entry < finest) finest = entry, best = energy;
-  }
-  return best;
-}
 
 /// Power per peak that differs by less is the same: files round both.
 constexpr double kSamePower = 0.01;
@@ -107,39 +82,6 @@ double between_siblings(double level, const hardware::GpuSpec& gpu, hardware::Ra
 
 }  // namespace
 
-std::string sibling_key(const hardware::GpuSpec& gpu) {
-  return gpu.isa + "/" + gpu.dram.type;
-}
-
-std::optional<double> published_fraction(const hardware::GpuSpec& gpu) {
-  const auto attained = gpu.measured.dram_copy ? gpu.measured.dram_copy : gpu.measured.dram_read;
-  if (!attained || !gpu.dram.bandwidth) return std::nullopt;
-  return std::clamp(*attained / *gpu.dram.bandwidth, 0.1, 1.0);
-}
-
-double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming) {
-  if (const auto it = streaming.measured.find(gpu.id); it != streaming.measured.end())
-    return it->second;
-  if (const auto it = streaming.published.find(gpu.id); it != streaming.published.end())
-    return it->second;
-  if (const auto own = published_fraction(gpu)) return *own;
-  if (const auto it = streaming.sibling.find(sibling_key(gpu)); it != streaming.sibling.end())
-    return it->second;
-  const std::string_view kind = gpu.dram.known ? gpu.dram.known->kind : std::string_view();
-  if (const auto it = streaming.memory.find(kind); it != streaming.memory.end()) return it->second;
-  constexpr double kUsual = 0.85;
-  return kUsual;
-}
-
-std::optional<double> power_factor(const hardware::GpuSpec& gpu, double peak, double energy,
-                                   const Weights& weights) {
-  const auto nm = process_nm(gpu);
-  if (!nm || !gpu.power_watt || energy <= 0) return std::nullopt;
-  const auto node = node_energy(*nm, weights);
-  if (!node) return std::nullopt;
-  return energy * 1e-12 * *node * peak / *gpu.power_watt;
-}
-
 std::optional<hardware::RateKey> same_units(const hardware::GpuSpec& gpu, hardware::RateKey key) {
   if (key.dtype != DType::Fp16 && key.dtype != DType::Bf16) return std::nullopt;
   const hardware::RateKey other{.dtype = key.dtype == DType::Fp16 ? DType::Bf16 : DType::Fp16,
@@ -185,9 +127,9 @@ double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Pl
   }
   const double ceiling = ceiling_factor(gpu, query.key, weights);
   const double held = plateau.above_ceiling ? kappa * ceiling : std::max(kappa, ceiling);
-  const double tau = power_factor(gpu, query.peak, plateau.energy, weights).value_or(0.0);
-  return between_siblings(std::max(held, tau * plateau.power_share), gpu, query.key, plateau,
-                          weights);
+  const double tau =
+      power_demand(gpu, query.peak, plateau.load, weights.constants.clock).value_or(0.0);
+  return between_siblings(std::max(held, tau), gpu, query.key, plateau, weights);
 }
 
 const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weights) {
@@ -208,7 +150,6 @@ Chip bound_to(const Job& job, Chip chip) {
   chip.peak = job.roof.compute.base();
   chip.bandwidth = job.roof.dram.base();
   if (job.units.pipe != hardware::Pipe::Tensor) chip.cluster = 1;
-  if (job.roof.l2) chip.l2_bandwidth = job.roof.l2->base();
   return chip;
 }
 
@@ -216,16 +157,12 @@ Chip chip_of(const hardware::Machine& machine, const Weights& weights) {
   const hardware::GpuSpec& gpu = machine.gpu;
   Chip chip;
   chip.sms = static_cast<double>(std::max<std::int64_t>(gpu.sm.count, 1));
-  // A measured bandwidth is attained by definition.
-  chip.measured_dram =
-      machine.ceilings && machine.ceilings->bandwidth.contains(hardware::MemoryLevel::Dram);
-  chip.streaming = chip.measured_dram ? 1.0 : streaming_fraction(gpu, weights.streaming);
+  const Attained reached = attained(machine, weights.constants);
+  chip.streaming = reached.streaming;
+  chip.products = reached.products;
   chip.cluster = static_cast<double>(gpu.arch.library.cluster);
   chip.l2 = gpu.l2.size.value_or(Bytes{}).base();
-  // Where nobody measured the L2, it fills its SMs through their ports: 64 bytes per clock and SM,
-  // on NVIDIA parts since Volta [public: NVIDIA's tuning guides] and on AMD's.
-  constexpr double kPortBytes = 64;
-  chip.l2_bandwidth = kPortBytes * chip.sms * gpu.clock.boost.base();
+  chip.l2_bandwidth = reached.l2.base();
   chip.l1 = gpu.l1.size.value_or(Bytes{}).base();
   chip.threads = static_cast<double>(gpu.sm.max_threads.value_or(2048));
   chip.clock = gpu.clock.boost.base();

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fitted forms need to know of a machine: its data sheet, and two levels that no data
-// sheet states. The *streaming fraction* is the attained part of the DRAM bandwidth. The *plateau*
-// is time over ideal time of a large matrix product:
+// What the fitted forms need to know of a machine: its data sheet, what is attained of it, and a
+// level that no data sheet states. The *plateau* is time over ideal time of a large matrix product:
 //
-//   tau = energy(process) * peak / board power             time factor of a power-limited board
+//   tau = load watt(process) peak / board power            of a power-limited board (attained.h)
 //   c   = max(1, peak / published ceiling)                 of the board, else of its chip
 //   P   = max(kappa * c, tau)                              kappa counted from published ceilings
 //         max(kappa, c, tau)                               kappa counted from the peak (AMD)
 //
 // kappa belongs to a family of library kernels. Measured values replace the rules for GPUs that the
 // fit has seen, and hold other boards with the same chip: one with less power per peak is not
-// faster, one with more is not slower. The energy per FLOP comes from two power-limited boards; how
-// the clock of a board of another kind falls under load is the largest uncertainty of the whole
+// faster, one with more is not slower. The load of products comes from two power-limited boards;
+// how the clock of a board of another kind falls under load is the largest uncertainty of the whole
 // predictor.
 #pragma once
 
@@ -24,14 +23,14 @@ namespace rooftile::cost::learned {
 
 struct Chip {
   double sms = 1;
-  double peak = 1;             ///< FLOP/s of the units the kernel runs on
-  double bandwidth = 1;        ///< bytes/s of DRAM, data sheet
-  double streaming = 1;        ///< attained fraction of it
-  bool measured_dram = false;  ///< `bandwidth` was measured on this machine: it is attained
-  double l2 = 0;               ///< bytes; 0 when not stated
-  double l2_bandwidth = 1;     ///< bytes/s
-  double cluster = 1;          ///< hardware::LibraryFacts::cluster, where the kernel may have one
-  double l1 = 0;               ///< bytes of one SM; 0 when not stated
+  double peak = 1;          ///< FLOP/s of the units the kernel runs on
+  double bandwidth = 1;     ///< bytes/s of DRAM, data sheet or measured
+  double streaming = 1;     ///< fraction of it that streaming kernels attain
+  double products = 1;      ///< fraction of it that products attain
+  double l2 = 0;            ///< bytes; 0 when not stated
+  double l2_bandwidth = 1;  ///< bytes/s
+  double cluster = 1;       ///< hardware::LibraryFacts::cluster, where the kernel may have one
+  double l1 = 0;            ///< bytes of one SM; 0 when not stated
   double threads = 2048;
   double clock = 1e9;
 };
@@ -41,15 +40,6 @@ Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& we
 Chip chip_of(const hardware::Machine& machine, const Weights& weights);
 Chip bound_to(const Job& job, Chip chip);
 
-/// "8.0/HBM2".
-std::string sibling_key(const hardware::GpuSpec& gpu);
-double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming);
-/// The published copy (else read) bandwidth over the data sheet's.
-std::optional<double> published_fraction(const hardware::GpuSpec& gpu);
-
-/// tau; nothing when the file states no process or power.
-std::optional<double> power_factor(const hardware::GpuSpec& gpu, double peak, double energy,
-                                   const Weights& weights);
 /// c: the board's own published rate, else what those of the other boards with its chip imply. A
 /// rate of FP16 holds for BF16 and the other way round where the data sheet's are equal.
 double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key, const Weights& weights);

@@ -57,10 +57,8 @@ double l2_seconds(const GemmCandidate& cut, const Chip& chip) {
 }
 
 double dram_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p) {
-  // Of a data sheet's bandwidth; what was measured is attained.
-  const double fraction = chip.measured_dram ? 1.0 : p.dram;
   const double bytes = cut.bytes.dram({.mid = p.miss_mid, .width = p.miss_width});
-  return bytes / (chip.bandwidth * fraction);
+  return bytes / (chip.bandwidth * chip.products);
 }
 
 double split_seconds(const GemmCandidate& cut, const GemmParameters& p) {

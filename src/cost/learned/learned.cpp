@@ -8,6 +8,7 @@
 
 #include "core/integer.h"
 #include "cost/analytical.h"
+#include "cost/learned/attention_form.h"
 #include "cost/learned/chip.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/gemm_form.h"
@@ -123,7 +124,8 @@ std::optional<FormTime> gemm_form_on(const Question& q, const ops::GemmShape& sh
   const GemmTime time =
       gemm_time(traffic::product_work(q.job.work, shape), chip, *model, q.machine.gpu, q.weights,
                 plateau_of(q, units, peak, model->plateau));
-  const double correction = neighbour_correction(model->neighbours, q.machine.gpu.isa, shape);
+  const double correction = neighbour_correction(model->neighbours, q.weights.constants.neighbours,
+                                                 q.machine.gpu.isa, shape);
   const GemmParameters& p = model->parameters;
   return FormTime{.gpu = time.breakdown(std::exp(correction)),
                   .host = p.host,
@@ -149,8 +151,7 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
 }
 
 std::optional<FormTime> conv_form(const Question& q) {
-  const AnalyticalTime analysis =
-      analytical_time(q.job, q.machine, q.weights.constants.convolution);
+  const AnalyticalTime analysis = analytical_time(q.job, q.machine, q.weights.constants);
   return FormTime{.gpu = analysis.breakdown,
                   .host = q.model.conv ? q.model.conv->host : 0.0,
                   .floor = 0,
@@ -187,21 +188,29 @@ std::optional<FormTime> pointwise_form(const Question& q) {
       .plan = {}};
 }
 
+mapping::TilePlan plan_of(const AttentionCut& cut) {
+  constexpr std::int64_t kKeys = 128;
+  return {.tile_m = cut.rows,
+          .tile_n = kKeys,
+          .split_k = static_cast<std::int64_t>(cut.splits),
+          .tiles = static_cast<std::int64_t>(cut.ctas * cut.splits),
+          .concurrent = static_cast<std::int64_t>(cut.sms)};
+}
+
 std::optional<FormTime> attention_form(const Question& q, const ops::AttentionShape& shape) {
   // One query per sequence is decoding: it streams the cache.
   const bool decode = shape.queries == 1;
   const auto& fitted = decode ? q.model.decode : q.model.prefill;
-  const AttentionModel model = fitted.value_or(AttentionModel{});
-  const ops::KernelWork& work = q.job.work;
-  const double stream = work.bytes().base() / (q.chip.bandwidth * q.chip.streaming);
-  Breakdown gpu{.join = 2.5};
-  gpu.of(Resource::Dram) = Seconds::from_base(stream * model.memory);
-  gpu.of(Resource::Compute) = Seconds::from_base(work.flops.base() / q.chip.peak * model.compute);
-  return FormTime{.gpu = gpu,
-                  .host = model.host,
-                  .floor = 0,
-                  .nearest_class = !fitted || work.op != "attention",
-                  .plan = {}};
+  static const AttentionModel kStart{.common = starting<AttentionParameters>(), .families = {}};
+  const AttentionParameters& p = parameters_for(fitted ? *fitted : kStart, q.machine.gpu);
+  const AttentionCut cut = cut_attention(q.job.work, shape, q.chip, q.machine.gpu);
+  FormTime form{.gpu = attention_time(cut, p, false), .plan = plan_of(cut)};
+  // The shortest call was measured with the gap behind it, which a stream of kernels adds.
+  const double gap = std::min(q.weights.constants.step.gap, p.start);
+  form.gpu.of(Resource::Launch) -= Seconds::from_base(gap);
+  form.host = gap + (decode ? 0.0 : p.cache * cut.new_seconds);
+  form.nearest_class = !fitted || q.job.work.op != "attention";
+  return form;
 }
 
 std::optional<FormTime> form_time(const Question& q) {
@@ -291,13 +300,13 @@ bool calibrated(const Question& q) {
 }
 
 double half_width(const Question& q, double seconds, bool nearest_class) {
-  constexpr double kUnknownClass = 0.5;  // where nothing was calibrated
-  constexpr double kPerOctave = 0.1;     // assumed: of a size beyond those that were fitted
+  const IntervalConstants& assumed = q.weights.constants.intervals;
   const auto* widths = class_facts(q).widths;
-  if (widths == nullptr) return kUnknownClass;
+  if (widths == nullptr) return assumed.uncalibrated;
   const double fitted = (*widths)[bucket_of(seconds)];
-  const double width = nearest_class || !calibrated(q) ? std::max(fitted, kUnknownClass) : fitted;
-  return width + kPerOctave * octaves_outside(q);
+  const bool known = !nearest_class && calibrated(q);
+  return (known ? fitted : std::max(fitted, assumed.uncalibrated)) +
+         assumed.per_octave * octaves_outside(q);
 }
 
 Estimate planned(const Job& job, const hardware::Machine& machine,
@@ -308,7 +317,7 @@ Estimate planned(const Job& job, const hardware::Machine& machine,
   return estimate;
 }
 
-/// DRAM bytes that were not counted from the plan; the levels above see them, too.
+/// DRAM bytes that were not counted from the plan; the levels above see them as well.
 void set_dram_bytes(double bytes, traffic::Traffic& traffic) {
   traffic.dram_read = Bytes::from_base(bytes) - traffic.dram_written;
   traffic.l2 = max(traffic.l2, traffic.dram());
@@ -432,8 +441,8 @@ Breakdown roofline_breakdown(const Job& job, double seconds) {
   return breakdown;
 }
 
-double conv_seconds(const Job& job, const hardware::Machine& machine, const TimeModel& model) {
-  return analytical_time(job, machine, model).breakdown.time().base();
+double conv_seconds(const Job& job, const hardware::Machine& machine, const Constants& constants) {
+  return analytical_time(job, machine, constants).breakdown.time().base();
 }
 
 std::unique_ptr<Predictor> make_learned(Weights weights) {

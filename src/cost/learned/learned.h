@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fitted predictor and the baselines that every table shows beside it:
+// The fitted predictor and the baselines that every table shows next to it:
 //
 //   rooftile  physics-shaped forms with fitted constants (gemm_form, row_form); convolutions
 //             by the analytical model (conv_time.h) with a fitted host time
@@ -25,7 +25,7 @@ double dram_roofline(const Job& job);
 Breakdown roofline_breakdown(const Job& job, double seconds);
 
 /// GPU time of a convolution by the analytical model, without its launch.
-double conv_seconds(const Job& job, const hardware::Machine& machine, const TimeModel& model);
+double conv_seconds(const Job& job, const hardware::Machine& machine, const Constants& constants);
 
 std::unique_ptr<Predictor> make_learned(Weights weights);
 std::unique_ptr<Predictor> make_roofline();

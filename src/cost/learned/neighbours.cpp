@@ -9,9 +9,6 @@ namespace rooftile::cost::learned {
 
 namespace {
 
-constexpr float kRadius = 0.75F;     // octaves
-constexpr float kBatchScale = 0.3F;  // the batch hardly changes which kernel runs
-constexpr double kDoubt = 0.05;      // a lone neighbour at the edge of the radius says little
 // In the file, every coordinate is one character and a residual two: digits are the printable
 // characters but for the space, the quote and the backslash.
 constexpr int kDigits = 92;
@@ -41,16 +38,16 @@ struct Local {
   double weight = 0;
 };
 
-Local local_residual(const std::vector<Neighbour>& list, const ShapePoint& at) {
+Local local_residual(const std::vector<Neighbour>& list, const ShapePoint& at, float radius) {
   Local sum;
   const auto begin =
-      std::lower_bound(list.begin(), list.end(), at[0] - kRadius,
+      std::lower_bound(list.begin(), list.end(), at[0] - radius,
                        [](const Neighbour& n, float value) { return n.at[0] < value; });
-  for (auto it = begin; it != list.end() && it->at[0] <= at[0] + kRadius; ++it) {
+  for (auto it = begin; it != list.end() && it->at[0] <= at[0] + radius; ++it) {
     float squared = 0;
     for (std::size_t i = 0; i < at.size(); ++i)
       squared += (it->at[i] - at[i]) * (it->at[i] - at[i]);
-    const float left = 1.0F - squared / (kRadius * kRadius);
+    const float left = 1.0F - squared / (radius * radius);
     if (left <= 0) continue;
     const double weight = double{left} * double{left};
     sum.residual += weight * double{it->residual};
@@ -61,26 +58,28 @@ Local local_residual(const std::vector<Neighbour>& list, const ShapePoint& at) {
 
 }  // namespace
 
-ShapePoint shape_point(const ops::GemmShape& shape) {
+ShapePoint shape_point(const ops::GemmShape& shape, const NeighbourConstants& constants) {
   const auto octaves = [](std::int64_t size) { return std::log2(static_cast<float>(size)); };
-  return {octaves(shape.m), octaves(shape.n), octaves(shape.k), kBatchScale * octaves(shape.batch)};
+  return {octaves(shape.m), octaves(shape.n), octaves(shape.k),
+          static_cast<float>(constants.batch) * octaves(shape.batch)};
 }
 
-double neighbour_correction(const Neighbours& neighbours, std::string_view isa,
-                            const ops::GemmShape& shape) {
+double neighbour_correction(const Neighbours& neighbours, const NeighbourConstants& constants,
+                            std::string_view isa, const ops::GemmShape& shape) {
   const auto own = neighbours.of.find(isa);
   if (own == neighbours.of.end() && neighbours.foreign <= 0) return 0;
-  const ShapePoint at = shape_point(shape);
+  const ShapePoint at = shape_point(shape, constants);
+  const auto radius = static_cast<float>(constants.radius);
   if (own != neighbours.of.end()) {
-    const Local local = local_residual(own->second, at);
-    return local.residual / (local.weight + kDoubt);
+    const Local local = local_residual(own->second, at, radius);
+    return local.residual / (local.weight + constants.doubt);
   }
   double sum = 0;
   double count = 0;
   for (const auto& [other, list] : neighbours.of) {
-    const Local local = local_residual(list, at);
+    const Local local = local_residual(list, at, radius);
     if (local.weight <= 0) continue;
-    sum += local.residual / (local.weight + kDoubt);
+    sum += local.residual / (local.weight + constants.doubt);
     count += 1;
   }
   return count > 0 ? neighbours.foreign * sum / count : 0.0;

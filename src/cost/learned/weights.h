@@ -21,9 +21,6 @@
 
 namespace rooftile::cost::learned {
 
-template <typename T>
-using ByName = std::map<std::string, T, std::less<>>;
-
 /// A GEMM tile: columns (along n) x rows (along m) of C, in the order in which cuBLAS names them.
 struct GemmTile {
   std::int64_t along_n = 128, along_m = 128;
@@ -36,8 +33,7 @@ struct GemmParameters {
   double one_wave = 0.14;   ///< extra time of grids of a single wave: nothing hides latencies
   double two_waves = 0.05;  ///< the same for two waves
   double small_tile = 0.1;  ///< log slow-down per halving of the tile area below 128 x 128
-  double unaligned = 0.03;  ///< log slow-down where k or n is no multiple of 4
-  double dram = 0.86;       ///< attained fraction of the data sheet's DRAM bandwidth
+  double unaligned = 0.03;  ///< log slow-down where k or n is not a multiple of 4
   double miss_mid = 2;      ///< log2(footprint of a wave / L2) at which half of the reuse is lost
   double miss_width = 0.5;
   double join = 2.5;    ///< exponent that joins what happens on the chip and DRAM
@@ -60,8 +56,7 @@ struct Plateau {
   BoardsOfChip boards;        ///< the same levels for boards that nobody measured
   ByName<double> kappa;       ///< by kernel family: GPUs that hold their clock
   double generic = 1.1;       ///< for a family nobody measured
-  double energy = 0;          ///< pJ per FLOP of a 16 nm board under this load; 0 = no power rule
-  double power_share = 1;     ///< of `energy` relative to dense products
+  double load = 0;            ///< power over that of convolutions (attained.h); 0 = no power rule
   bool above_ceiling = true;  ///< kappa counts from the published ceiling, not from the peak
 };
 
@@ -100,11 +95,16 @@ struct ConvModel {
   double host = 0.28e-3;  ///< per call in an operator benchmark
 };
 
-/// Fused attention: time = host + (compute^2.5 + memory^2.5)^0.4.
+/// Fused attention (attention_form.h).
+struct AttentionParameters {
+  double products = 0, exponentials = 0, tile = 0, block = 0, start = 0, split = 0, memory = 0;
+  double cache = 0, join = 0;
+};
+std::span<const Parameter<AttentionParameters>> parameters_of(const AttentionParameters& form);
+
 struct AttentionModel {
-  double compute = 1.6;  ///< time over ideal time of the products, full grid
-  double memory = 1.2;   ///< time over streaming time
-  double host = 5e-6;
+  AttentionParameters common;            ///< where nobody measured the kernels that run
+  ByName<AttentionParameters> families;  ///< by hardware::AttentionKernels::family
 };
 
 /// Everything that was fitted for one vendor or instruction set.
@@ -114,14 +114,6 @@ struct DeviceModel {
   std::optional<RowModel> softmax, norm;
   std::optional<ConvModel> conv;
   std::optional<AttentionModel> prefill, decode;
-};
-
-/// Attained fraction of the DRAM bandwidth of streaming kernels, best known first.
-struct Streaming {
-  ByName<double> measured;   ///< by GPU id, from the element-wise rows of the data
-  ByName<double> published;  ///< by GPU id, from the catalogue
-  ByName<double> sibling;    ///< by "instruction set/memory type"
-  ByName<double> memory;     ///< by "hbm", "gddr"
 };
 
 /// The trivial baseline of one class: roofline / utilization + overhead.
@@ -151,11 +143,9 @@ struct Origin {
 struct Weights {
   std::string name;
   Constants constants;
-  ByName<Origin> origins;  ///< of "convolution", "step", "links"
+  ByName<Origin> origins;  ///< of "clock", "convolution", "step", "links"
   ByName<DeviceModel> models;
-  ByName<std::string> families;  ///< hardware::LibraryFacts::kernel_family of instruction sets
-  ByName<double> node_energy;    ///< process in nm -> energy per FLOP relative to 16 nm
-  Streaming streaming;
+  ByName<std::string> families;   ///< hardware::LibraryFacts::kernel_family of instruction sets
   ByName<BoardsOfChip> ceilings;  ///< by rate ("bf16_tensor"): peak over the published rate
   ByName<TrivialLine> trivial;    ///< by "vendor/class"
   ByName<std::array<double, kBuckets>> intervals;  ///< by class: half-width of log time, 80 %

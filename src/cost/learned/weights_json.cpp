@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kRefit = "refit it with rooftile fit";
 
 /// What a number may be: ten to a hundred times more or less than any fit has given. A prediction
-/// from numbers inside of their limits is finite and positive; what lies outside is no fit but a
+/// from numbers inside of their limits is finite and positive; what lies outside is not a fit but a
 /// damaged file.
 struct Limits {
   double low, high;
@@ -41,6 +41,13 @@ void fields(Io& io, Form& form) {
     io(p.name, form.*p.value, Limits{p.low, p.high});
 }
 template <typename Io>
+void fields(Io& io, Streaming& s) {
+  io("measured", s.measured, kFraction), io("published", s.published, kFraction);
+  io("sibling", s.sibling, kFraction), io("memory", s.memory, kFraction);
+  io("usual", s.usual, kFraction), io("products", s.products, kFraction);
+  io("convolutions", s.convolutions, kFraction);
+}
+template <typename Io>
 void fields(Io& io, TimeModel& m) {
   io("constants", m.constants), io("architectures", m.architectures);
 }
@@ -50,7 +57,9 @@ void fields(Io& io, LinkConstants& c) {
 }
 template <typename Io>
 void fields(Io& io, Constants& c) {
-  io("convolution", c.convolution), io("step", c.step), io("links", c.links);
+  io("clock", c.clock), io("streaming", c.streaming), io("convolution", c.convolution);
+  io("step", c.step), io("links", c.links), io("neighbours", c.neighbours);
+  io("intervals", c.intervals);
 }
 template <typename Io>
 void fields(Io& io, Origin& o) {
@@ -61,7 +70,7 @@ void fields(Io& io, GemmParameters& p) {
   io("depth", p.depth, {0, 1e4}), io("tail", p.tail, kShare);
   io("one_wave", p.one_wave, {0, 10}), io("two_waves", p.two_waves, {0, 10});
   io("small_tile", p.small_tile, kLogSlowdown), io("unaligned", p.unaligned, kLogSlowdown);
-  io("dram", p.dram, kFraction), io("miss_mid", p.miss_mid, {-30, 30});
+  io("miss_mid", p.miss_mid, {-30, 30});
   io("miss_width", p.miss_width, {1e-3, 30}), io("join", p.join, {1, 20});
   io("split", p.split, kTime), io("host", p.host, kTime), io("floor", p.floor, kFloor);
 }
@@ -72,8 +81,8 @@ void fields(Io& io, BoardFactor& b) {
 template <typename Io>
 void fields(Io& io, Plateau& p) {
   io("measured", p.measured, kSlowdown), io("boards", p.boards), io("kappa", p.kappa, kSlowdown);
-  io("generic", p.generic, kSlowdown), io("energy", p.energy, {0, 500});
-  io("power_share", p.power_share, {0, 10}), io("above_ceiling", p.above_ceiling);
+  io("generic", p.generic, kSlowdown), io("load", p.load, {0, 100});
+  io("above_ceiling", p.above_ceiling);
 }
 template <typename Io>
 void fields(Io& io, Neighbours& n) {
@@ -109,19 +118,13 @@ void fields(Io& io, ConvModel& m) {
 }
 template <typename Io>
 void fields(Io& io, AttentionModel& m) {
-  io("compute", m.compute, kSlowdown), io("memory", m.memory, kSlowdown);
-  io("host", m.host, kTime);
+  io("common", m.common), io("families", m.families);
 }
 template <typename Io>
 void fields(Io& io, DeviceModel& m) {
   io("gemm", m.gemm), io("bmm", m.bmm), io("gemm_16bit", m.gemm_16bit);
   io("gemm_8bit", m.gemm_8bit), io("pointwise", m.pointwise), io("softmax", m.softmax);
   io("norm", m.norm), io("conv", m.conv), io("prefill", m.prefill), io("decode", m.decode);
-}
-template <typename Io>
-void fields(Io& io, Streaming& s) {
-  io("measured", s.measured, kFraction), io("published", s.published, kFraction);
-  io("sibling", s.sibling, kFraction), io("memory", s.memory, kFraction);
 }
 template <typename Io>
 void fields(Io& io, TrivialLine& t) {
@@ -133,9 +136,9 @@ void fields(Io& io, Range& r) {
 }
 template <typename Io>
 void fields(Io& io, Weights& w) {
-  io("name", w.name), io("families", w.families), io("node_energy", w.node_energy, {0.02, 50});
+  io("name", w.name), io("families", w.families);
   io("constants", w.constants), io("origins", w.origins);
-  io("streaming", w.streaming), io("ceilings", w.ceilings), io("models", w.models);
+  io("ceilings", w.ceilings), io("models", w.models);
   io("trivial", w.trivial), io("intervals", w.intervals, {0, 5}), io("ranges", w.ranges);
 }
 
@@ -263,7 +266,7 @@ class Reader {
   static Status read(const JsonView& view, std::vector<Neighbour>& value) {
     ROOFTILE_TRY(const auto text, view.string());
     auto list = decode_neighbours(text);
-    if (!list) return view.error("is no sorted list of shapes and residuals");
+    if (!list) return view.error("is not a sorted list of shapes and residuals");
     value = std::move(*list);
     return {};
   }
@@ -296,7 +299,7 @@ class Reader {
 constexpr std::string_view kFormat =
     "rooftile weights 2: gemm(tile x split-k, wave, p-norm 2.5, l2 miss, neighbours) pointwise "
     "rows "
-    "conv attention";
+    "conv attention(tiles, blocks of keys, exponentials, families)";
 
 /// Where in the file something is, for what depends on several fields.
 class Place {
@@ -355,7 +358,7 @@ Status check_ranges(const Weights& weights, const Place& root) {
 }
 
 Status check_origins(const Weights& weights, const Place& root) {
-  for (const char* part : {"convolution", "step", "links"}) {
+  for (const char* part : {"clock", "convolution", "step", "links"}) {
     if (!weights.origins.contains(part)) return (root / "origins" / part).error("is missing");
   }
   return {};
@@ -366,12 +369,9 @@ Status check(const Weights& weights, const std::string& file) {
   if (weights.name.empty()) return (root / "name").error("is empty");
   ROOFTILE_CHECK(check_origins(weights, root));
   if (weights.models.empty()) return (root / "models").error("is empty");
-  for (const auto& [nm, energy] : weights.node_energy) {
-    if (!parse_double(nm)) return (root / "node_energy" / nm).error("is not a process in nm");
-  }
   for (const auto& [name, model] : weights.models) {
     const Place at = root / "models" / name;
-    if (!names_vendor(name)) return at.error("is of an unknown vendor");
+    if (!names_vendor(name)) return at.error("names an unknown vendor");
     const std::array products{std::pair{"gemm", &model.gemm}, std::pair{"bmm", &model.bmm},
                               std::pair{"gemm_16bit", &model.gemm_16bit},
                               std::pair{"gemm_8bit", &model.gemm_8bit}};
@@ -404,10 +404,11 @@ ByName<std::string> units_of() {
 }
 
 ByName<ByName<std::string>> units() {
-  return {{"convolution", units_of<TimeConstants>()},
-          {"step", units_of<StepConstants>()},
-          {"link", units_of<LinkForm>()},
-          {"link shape", units_of<LinkShape>()}};
+  return {
+      {"clock", units_of<ClockConstants>()},        {"convolution", units_of<TimeConstants>()},
+      {"intervals", units_of<IntervalConstants>()}, {"neighbours", units_of<NeighbourConstants>()},
+      {"step", units_of<StepConstants>()},          {"link", units_of<LinkForm>()},
+      {"link shape", units_of<LinkShape>()}};
 }
 
 }  // namespace
@@ -417,7 +418,9 @@ std::size_t bucket_of(double seconds) {
       std::upper_bound(kBucketEdges.begin(), kBucketEdges.end(), seconds) - kBucketEdges.begin());
 }
 
-std::string features_hash() {
+namespace {
+
+std::string make_features_hash() {
   // FNV-1a over the format's name and every field name, in order: a renamed field changes it.
   Weights everything;
   DeviceModel model;
@@ -434,6 +437,13 @@ std::string features_hash() {
   const ordered_json flat = writer.take().flatten();
   for (const auto& [key, value] : flat.items()) hash.add_bytes(key);
   return fmt::format("{:016x}", hash.value());
+}
+
+}  // namespace
+
+std::string features_hash() {
+  static const std::string kHash = make_features_hash();  // the program has one
+  return kHash;
 }
 
 std::string to_json(const Weights& weights) {

@@ -74,7 +74,7 @@ struct ClassModel {
 
 struct Weights {
   std::string name = "neusight";
-  learned::ByName<ClassModel> classes;  ///< by "nvidia/linear"
+  ByName<ClassModel> classes;  ///< by "nvidia/linear"
 };
 
 inline constexpr std::array<std::string_view, 5> kClasses{"linear", "bmm", "elementwise", "softmax",

@@ -82,8 +82,9 @@ Status NativeImporter::read_header() {
   ROOFTILE_TRY(const JsonView version_field, document_.at("rooftile_graph"));
   ROOFTILE_TRY(const std::int64_t version, version_field.integer(0, kMaxNativeSize));
   if (version != kVersion) {
-    return version_field.unsupported(fmt::format("version {} of the graph format", version),
-                                     fmt::format("this program reads version {}", kVersion));
+    return version_field.unsupported(
+        fmt::format("version {} of the graph format is not supported", version),
+        fmt::format("this program reads version {}", kVersion));
   }
   ROOFTILE_CHECK(document_.expect_keys(kKeys));
   graph_.family = "native";
@@ -116,7 +117,7 @@ Status NativeImporter::read_symbols() {
   ROOFTILE_TRY(const auto members, own->members());
   for (const auto& [name, value] : members) {
     if (!is_native_name(name) || parse_int(name)) {
-      return value.error(fmt::format("\"{}\" is no name of a symbol", printable(name)),
+      return value.error(fmt::format("\"{}\" is not a valid name of a symbol", printable(name)),
                          std::string(kNativeNameHint));
     }
     ROOFTILE_TRY(const std::int64_t size, native_size(value, symbols_, {}));
@@ -143,7 +144,7 @@ Status NativeImporter::read_inputs() {
     block.nodes.push_back({.name = name, .op = ops::View{.shape = shape}, .inputs = {}});
     block.nodes.back().differentiable = false;
     if (!is_native_name(name) || name == kBlockInput) {
-      return value.error(fmt::format("\"{}\" is no name of an input", printable(name)),
+      return value.error(fmt::format("\"{}\" is not a valid name of an input", printable(name)),
                          std::string(kNativeNameHint));
     }
     published_.emplace(fmt::format("{}.{}", kInputsBlock, name), Tensor{.shape = shape});
@@ -161,7 +162,7 @@ Status NativeImporter::read_block(const JsonView& view) {
   ROOFTILE_TRY(const JsonView name, view.at("name"));
   ROOFTILE_TRY(block.name, native_name(name));
   if (block.name.find('.') != std::string::npos) {
-    return name.error(fmt::format("\"{}\" is no name of a block", block.name),
+    return name.error(fmt::format("\"{}\" is not a valid name of a block", block.name),
                       "a '.' separates block and node in the inputs of later blocks");
   }
   const auto same = [&](const Block& other) { return other.name == block.name; };
@@ -181,7 +182,7 @@ Status NativeImporter::read_nodes(const JsonView& view, Block& block) {
   ROOFTILE_TRY(const JsonView list, view.at("nodes"));
   ROOFTILE_TRY(const auto nodes, list.elements());
   nodes_ += nodes.size();
-  if (nodes.empty()) return list.error("a block without nodes", "add a node or drop the block");
+  if (nodes.empty()) return list.error("the block has no nodes", "add a node or drop the block");
   if (nodes_ > kMaxNodes) {
     return list.error(fmt::format("more than {} nodes", kMaxNodes),
                       "use \"repeat\" for layers that are alike");

@@ -35,7 +35,7 @@ Result<std::int64_t> factor(const JsonView& value, std::string_view text, const 
 Result<std::int64_t> product(const JsonView& value, const Symbols& symbols) {
   ROOFTILE_TRY(const std::string text, value.string());
   if (text.size() > kMaxExpression) {
-    return value.error(fmt::format("a size of {} characters", text.size()),
+    return value.error(fmt::format("the size has {} characters", text.size()),
                        fmt::format("up to {} characters", kMaxExpression));
   }
   std::int64_t result = 1;
@@ -59,7 +59,7 @@ bool is_native_name(std::string_view text) {
 Result<std::string> native_name(const JsonView& value) {
   ROOFTILE_TRY(std::string name, value.string());
   if (is_native_name(name)) return name;
-  return value.error(fmt::format("\"{}\" is no name", printable(name)),
+  return value.error(fmt::format("\"{}\" is not a valid name", printable(name)),
                      std::string(kNativeNameHint));
 }
 
@@ -77,7 +77,7 @@ Result<std::int64_t> native_size(const JsonView& value, const Symbols& symbols, 
 Result<Shape> native_shape(const JsonView& value, const Symbols& symbols) {
   ROOFTILE_TRY(const auto elements, value.elements());
   if (elements.empty() || elements.size() > Shape::kMaxRank) {
-    return value.error(fmt::format("a shape of {} sizes", elements.size()),
+    return value.error(fmt::format("the shape has {} sizes", elements.size()),
                        fmt::format("a shape has 1 to {} sizes", Shape::kMaxRank));
   }
   std::array<std::int64_t, Shape::kMaxRank> sizes{};
@@ -127,7 +127,7 @@ Result<Pair> NativeFields::pair(std::string_view key, std::optional<Pair> fallba
   }
   ROOFTILE_TRY(const auto elements, value.elements());
   if (elements.size() != 2) {
-    return value.error(fmt::format("a list of {} numbers", elements.size()),
+    return value.error(fmt::format("the list has {} numbers", elements.size()),
                        "write one number for both axes or [height, width]");
   }
   Pair pair;
@@ -145,7 +145,7 @@ Result<std::size_t> NativeFields::axis(std::string_view key, std::int64_t fallba
     ROOFTILE_TRY(axis, value->integer(-kMaxNativeSize, kMaxNativeSize));
   }
   if (axis < -axes || axis >= axes) {
-    return where.error(fmt::format("axis {} of a tensor with {} axes", axis, axes),
+    return where.error(fmt::format("there is no axis {}: the tensor has {} axes", axis, axes),
                        fmt::format("{} to {}", -axes, axes - 1));
   }
   return static_cast<std::size_t>(axis < 0 ? axis + axes : axis);

@@ -70,8 +70,9 @@ Result<InferredOp> infer_attention(const NativeCall& call) {
   ROOFTILE_TRY(s.kv_heads, call.fields.size_or("kv_heads", s.heads));
   if (s.heads % s.kv_heads != 0) {
     return call.fields.at_or_node("kv_heads")
-        .error(fmt::format("{} heads are no multiple of {} key/value heads", s.heads, s.kv_heads),
-               "each key/value head serves the same number of query heads");
+        .error(
+            fmt::format("{} heads are not a multiple of {} key/value heads", s.heads, s.kv_heads),
+            "each key/value head serves the same number of query heads");
   }
   ROOFTILE_TRY(s.head_dim, head_size(call, "heads", query[2], s.heads));
   ROOFTILE_TRY(s.causal, call.fields.flag("causal", false));

@@ -37,7 +37,7 @@ struct NativeOp {
 
   std::string_view name;
   std::size_t min_inputs = 1, max_inputs = 1;
-  std::span<const std::string_view> keys;  ///< its fields, beside those of every node
+  std::span<const std::string_view> keys;  ///< its fields, besides those of every node
   Result<InferredOp> (*infer)(const NativeCall& call) = nullptr;
   ops::Function function = ops::Function::Add;  ///< of the element-wise ones
 };

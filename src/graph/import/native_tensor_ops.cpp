@@ -178,7 +178,7 @@ Result<InferredOp> infer_transpose(const NativeCall& call) {
   }
   if (!permutes) {
     return field.error(
-        fmt::format("this is no order of the {} axes of {}", input.rank(), to_string(input)),
+        fmt::format("this is not an order of the {} axes of {}", input.rank(), to_string(input)),
         "name each axis from 0 once");
   }
   return view_of(Shape(sizes));

@@ -45,6 +45,29 @@ TEST(Communication, AllReduceOfARing) {
   EXPECT_GT(t.high, t.time);
 }
 
+TEST(Communication, ShortMessagesGoInOneShot) {
+  const cost::OneShotForm shot{
+      .efficiency = 0.5, .start = 3e-6, .step = 1e-7, .second = 4e-6, .spread = 1.3};
+  const GroupLink link = link_of(LinkKind::Fabric, 4);
+  const auto time = [&](double bytes) {
+    return one_shot_all_reduce(Bytes::from_base(bytes), 4, link, kConstants, shot);
+  };
+  // 10 kB: 3 us + 4 x 0.1 us + 3 x 10 kB / 50 GB/s
+  EXPECT_NEAR(to_us(time(1e4).time), 3.4 + 0.6, 1e-9);
+  // 400 kB: two shots, 4 us + 2 x 3/4 x 400 kB / 50 GB/s = 16 us instead of 24 us
+  EXPECT_NEAR(to_us(time(4e5).time), 3.4 + 16, 1e-9);
+  EXPECT_LT(time(1e4).low, time(1e4).time);
+  // Long ones are the library's, and so is everything over PCIe or a network.
+  for (const double bytes : {1e4, 4e5, 4e7, 4e9}) {
+    EXPECT_LE(time(bytes).time, all_reduce(Bytes::from_base(bytes), 4, link, kConstants).time);
+    for (const GroupLink& other :
+         {link_of(LinkKind::Pcie, 4), over_nodes(LinkKind::Fabric, 2, 2)}) {
+      EXPECT_EQ(one_shot_all_reduce(Bytes::from_base(bytes), 4, other, kConstants, shot).time,
+                all_reduce(Bytes::from_base(bytes), 4, other, kConstants).time);
+    }
+  }
+}
+
 TEST(Communication, NoGroupNoTime) {
   const GroupLink link = link_of(LinkKind::Fabric, 8);
   EXPECT_EQ(all_reduce(Bytes::from_base(40e6), 1, link, kConstants).time, Seconds{});

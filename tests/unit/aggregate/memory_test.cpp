@@ -71,7 +71,7 @@ constexpr MemoryOptions kRecompute{.optimizer = {},
 
 // Kept per repetition: the input of `up` (4*8*4 = 128 B) and the output of the ReLU, which both the
 // ReLU and `down` need (4*16*4 = 256 B, once). When the backward pass is at the ReLU of the last
-// repetition, the gradients of its output and its input (2 * 256 B) live beside all of that.
+// repetition, the gradients of its output and its input (2 * 256 B) live next to all of that.
 TEST(Memory, TrainingKeepsEachTensorOnceAndGradientsOfActivations) {
   const MemoryEstimate train = memory(perceptron(Step::Train, DType::Fp32), {});
   EXPECT_EQ(train.kept, Bytes::from_base(3 * (128 + 256)));
@@ -247,7 +247,7 @@ TEST(Memory, Gpt2LargeTraining) {
   const double layers = 36 * 1024.0 * 4 * 1280 * (34 + 5 * 20 * 1024.0 / 1280);
   EXPECT_NEAR(estimate.kept.base() / layers, 1.0, 0.05);  // embedding, head and logits
   EXPECT_GT(estimate.kept.base(), layers);
-  // The loss makes the gradient of the logits beside everything that is kept.
+  // The loss makes the gradient of the logits on top of everything that is kept.
   EXPECT_GE(estimate.activations - estimate.kept, Bytes::from_base(4.0 * 1024 * 50257 * 2));
 }
 

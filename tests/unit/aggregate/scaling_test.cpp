@@ -29,7 +29,9 @@ ScalingStudy make_study(const std::vector<ops::AnyOp>& operators) {
     ops::forward(op, {.precision = ops::precision_of(DType::Fp32)}, works);
     for (const ops::KernelWork& work : works) kernels.push_back({.name = work.op, .work = work});
   }
-  return ScalingStudy::make(kernels, v100(), predictor()).value();
+  return ScalingStudy::make(kernels, v100(), predictor(),
+                            {.step = step_costs(predictor().constants().step)})
+      .value();
 }
 
 ops::AnyOp compute_bound() {
@@ -48,7 +50,7 @@ TEST(Scaling, BaseIsTheStep) {
     const auto job = cost::bind(kernel.work, v100()).value();
     operators.push_back({kernel, predictor().estimate(job, v100())});
   }
-  const StepEstimate step = step_time(operators, predictor().constants().step);
+  const StepEstimate step = step_time(operators, step_costs(predictor().constants().step));
   EXPECT_EQ(study.step({}).total, step.total);
   EXPECT_EQ(study.step({}).by_limiter, step.by_limiter);
 }
@@ -158,7 +160,7 @@ TEST(Scaling, IntervalsWidenWithTheFactor) {
   for (const double factor : {1.5, 2.0, 4.0}) {
     const VariantEstimate now = variant(study, Factors::one(MachineKey::DramBandwidth, factor));
     const double width = std::log(now.speedup / now.speedup_low);
-    EXPECT_NEAR(width, kVariantWidth * std::log(factor), 1e-9);
+    EXPECT_NEAR(width, study.predictor().constants().intervals.per_factor * std::log(factor), 1e-9);
     EXPECT_NEAR(
         std::log(now.step.high / now.step.total) - std::log(base.step.high / base.step.total),
         width, 1e-9);
@@ -170,12 +172,13 @@ TEST(Scaling, IntervalsWidenWithTheFactor) {
 
 // A step that waits for its host: the host is the same on both machines.
 TEST(Scaling, TheHostIsNoErrorOfASpeedup) {
-  const ScalingStudy study =
-      make_study({ops::Elementwise{.function = ops::Function::Add, .shape = {8, 8}}});
+  const ScalingStudy study = make_study(std::vector<ops::AnyOp>(
+      200, ops::Elementwise{.function = ops::Function::Add, .shape = {8, 8}}));
   const VariantEstimate now = variant(study, Factors::one(MachineKey::DramBandwidth, 2));
   EXPECT_GT(now.step.parts.host, Seconds{});
-  EXPECT_EQ(now.speedup_low, 1);
-  EXPECT_EQ(now.speedup_high, 1);
+  // The kernels, half of the time, are uncertain by 0.3 ln 2: of the step a quarter of that is left.
+  EXPECT_NEAR(now.speedup_low, 1, 0.06);
+  EXPECT_NEAR(now.speedup_high, 1, 0.06);
 }
 
 }  // namespace

@@ -256,7 +256,7 @@ TEST_F(FitFiles, LeftOutGpusOfAKnownLawArePredicted) {
   const Evaluation evaluation = evaluate_left_out(*dataset, *fits, nullptr);
   ASSERT_EQ(evaluation.cases.size(), 180U);
   const auto linear = std::find_if(evaluation.summary.begin(), evaluation.summary.end(),
-                                   [](const Summary& s) { return s.group == "linear"; });
+                                   [](const ErrorSummary& s) { return s.group == "linear"; });
   ASSERT_NE(linear, evaluation.summary.end());
   // The law has no tiles and waves, the form has: it must still come close.
   EXPECT_LT(linear->mean_error, 0.2);
@@ -270,7 +270,8 @@ TEST_F(FitFiles, RemembersWhatTheFormMisses) {
   ASSERT_TRUE(fits) << to_string(fits.error());
   const auto& neighbours = fits->all->models.at("nvidia").gemm->neighbours;
   const auto correction = [&](const char* isa, std::int64_t n) {
-    return neighbour_correction(neighbours, isa, {.batch = 1, .m = 1152, .n = n, .k = 896});
+    return neighbour_correction(neighbours, cost::starting<cost::NeighbourConstants>(), isa,
+                                {.batch = 1, .m = 1152, .n = n, .k = 896});
   };
   // log 2 = 0.69, of which the form takes a part: products with n = 512 are short. The next n is
   // 768.

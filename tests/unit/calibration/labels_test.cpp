@@ -44,12 +44,13 @@ LabelEvaluation evaluated() {
       },
       [](const Request& request, const cost::Predictor& one) {
         return testing::embedded_session().predict(request, one);
-      });
+      },
+      {});
   EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message);
   return result.value_or(LabelEvaluation{});
 }
 
-const LabelSummary& group(const LabelEvaluation& evaluation, const std::string& name) {
+const ErrorSummary& group(const LabelEvaluation& evaluation, const std::string& name) {
   const auto it = std::find_if(evaluation.summary.begin(), evaluation.summary.end(),
                                [&](const auto& s) { return s.group == name; });
   EXPECT_NE(it, evaluation.summary.end()) << name;
@@ -92,10 +93,11 @@ TEST(Labels, GroupsCoverTheCases) {
   const auto& train = group(evaluation, "device/Tesla V100-PCIE-32GB/train");
   EXPECT_NEAR(train.mean_error, std::fabs(evaluation.cases[3].error()), 1e-12);
   EXPECT_NEAR(train.bias, evaluation.cases[3].error(), 1e-12);
-  EXPECT_NEAR(train.baseline_error, std::fabs(evaluation.cases[3].bound_ms / 118 - 1), 1e-12);
+  EXPECT_NEAR(train.baseline("bound").value(), std::fabs(evaluation.cases[3].bound_ms / 118 - 1),
+              1e-12);
   EXPECT_FALSE(train.coverage);  // no interval is stated
-  EXPECT_NEAR(train.trivial_error.value(), train.mean_error, 1e-12);
-  EXPECT_FALSE(train.neusight_error);
+  EXPECT_NEAR(train.baseline("trivial").value(), train.mean_error, 1e-12);
+  EXPECT_FALSE(train.baseline("neusight"));
 }
 
 TEST(Labels, PublishedColumnsCountOnTheirOwnRows) {
@@ -104,10 +106,10 @@ TEST(Labels, PublishedColumnsCountOnTheirOwnRows) {
   // |30.1/32.5-1| + |80.9/88.4-1| + |11.5/12.1-1| + |109/118-1| + |30.2/26.5-1|
   // + |58.9/52.5-1| over 6 rows.
   const double sum = 2.4 / 32.5 + 7.5 / 88.4 + 0.6 / 12.1 + 9.0 / 118 + 3.7 / 26.5 + 6.4 / 52.5;
-  EXPECT_EQ(all.published_cases.at("neusight"), 6);
-  EXPECT_NEAR(all.published_error.at("neusight"), sum / 6, 1e-9);
-  EXPECT_EQ(all.published_cases.at("other"), 2);
-  EXPECT_NEAR(all.published_error.at("other"), (2.1 / 12.1 + 3.5 / 29.6) / 2, 1e-9);
+  EXPECT_EQ(all.baselines.at("published neusight").cases, 6);
+  EXPECT_NEAR(all.baseline("published neusight").value(), sum / 6, 1e-9);
+  EXPECT_EQ(all.baselines.at("published other").cases, 2);
+  EXPECT_NEAR(all.baseline("published other").value(), (2.1 / 12.1 + 3.5 / 29.6) / 2, 1e-9);
 }
 
 class LabelFiles : public ::testing::Test {
@@ -123,7 +125,8 @@ class LabelFiles : public ::testing::Test {
         [&](const hardware::GpuSpec&) { return LabelPredictors{.main = &predictor}; },
         [](const Request& request, const cost::Predictor& one) {
           return testing::embedded_session().predict(request, one);
-        });
+        },
+        {});
   }
   /// The error of input that the rows must give.
   std::string refused(const std::string& rows) const {

@@ -111,11 +111,11 @@ TEST_F(NeuSightFit, StandsBesideOursInTheEvaluation) {
   ASSERT_TRUE(fits && rival);
   const Evaluation evaluation = evaluate_left_out(dataset, *fits, &*rival);
   ASSERT_FALSE(evaluation.summary.empty());
-  for (const Summary& s : evaluation.summary) {
-    ASSERT_TRUE(s.neusight_error) << s.group;
-    EXPECT_TRUE(std::isfinite(*s.neusight_error));
+  for (const ErrorSummary& s : evaluation.summary) {
+    ASSERT_TRUE(s.baseline("neusight")) << s.group;
+    EXPECT_TRUE(std::isfinite(*s.baseline("neusight")));
   }
-  EXPECT_FALSE(evaluate_left_out(dataset, *fits, nullptr).summary.front().neusight_error);
+  EXPECT_FALSE(evaluate_left_out(dataset, *fits, nullptr).summary.front().baseline("neusight"));
 }
 
 TEST_F(NeuSightFit, TilesAreComparedWithTheLaunchedOnes) {

@@ -5,6 +5,9 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "characterize/characterize.h"
 #include "characterize/cpu/cpu_device.h"
@@ -159,6 +162,40 @@ TEST(CpuDevice, MeasuresThisMachineWithinPhysicalLimits) {
 
 /// A kernel that returns at once.
 void do_nothing(const KernelArguments&) {
+}
+
+/// Latencies of this machine, and the warnings about those that are left out.
+std::pair<std::map<std::string, double>, std::string> latencies_now() {
+  const auto device = make_cpu_device({}).value();
+  const auto result = characterize(*device, {.plan = {.effort = Effort::Quick,
+                                                      .dtypes = {},
+                                                      .patterns = {Pattern::Chase},
+                                                      .dense_update = false,
+                                                      .max_working_set = 136_MiB},
+                                             .sweep = {}});
+  std::pair<std::map<std::string, double>, std::string> out;
+  EXPECT_TRUE(result.has_value()) << to_string(result.error());
+  for (const Plateau& p : result->own.latencies) out.first[p.level] = p.value;
+  for (const std::string& w : result->own.warnings) out.second += w + "\n";
+  return out;
+}
+
+// A busy machine may take the cache away, but then the level is left out and a warning says so: two
+// runs never contradict each other. A factor of 1.5 is wide, but 14 and 138 ns are far outside of
+// it.
+TEST(CpuDevice, TwoRunsAgreeOnLatencies) {
+  const auto [first, first_warnings] = latencies_now();
+  const auto [second, second_warnings] = latencies_now();
+  for (const auto& [level, value] : first) {
+    const auto other = second.find(level);
+    if (other == second.end()) {
+      EXPECT_NE(second_warnings.find("latency of " + level + " is left out"), std::string::npos);
+      continue;
+    }
+    EXPECT_LT(value / other->second, 1.5) << level;
+    EXPECT_GT(value / other->second, 1 / 1.5) << level;
+  }
+  EXPECT_TRUE(first.contains("L1") || first_warnings.find("L1 is left out") != std::string::npos);
 }
 
 TEST(CpuDevice, AnEmptyKernelIsFoundOut) {

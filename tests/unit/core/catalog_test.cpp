@@ -115,7 +115,7 @@ TEST_F(LinkedOverlay, LinksToFilesAndFoldersAreLikeCopies) {
   link("../../real/l4.json", kL4);
   root_.write("shelf/mine.json", "mine");
   link("../shelf", "systems");
-  link(root_.file("shelf"), "gpus/more");  // the same folder twice is no loop
+  link(root_.file("shelf"), "gpus/more");  // the same folder twice is not a loop
   const auto catalog = loaded();
   ASSERT_TRUE(catalog) << to_string(catalog.error());
   EXPECT_EQ(catalog->read(kL4)->content, "linked");
@@ -141,7 +141,7 @@ TEST_F(LinkedOverlay, LinksThatLeadNowhereAreNamed) {
   EXPECT_THAT(failure(), HasSubstr("over/gpus/zero.json: is not a file or folder"));
   fs::remove(root_.file("over/gpus/zero.json"));
   link("..", "gpus/up");
-  EXPECT_THAT(failure(), HasSubstr("over/gpus/up: is a link to a folder that it lies in"));
+  EXPECT_THAT(failure(), HasSubstr("over/gpus/up: is a link to a folder that contains it"));
   fs::remove(root_.file("over/gpus/up"));
   EXPECT_EQ(failure(), "no error");
 }
@@ -161,7 +161,7 @@ TEST_F(LinkedOverlay, AJsonFileThatNothingReadsIsAnError) {
            Misplaced{"predictors/rooftile/weights.json", predictors},
            Misplaced{"predictors/default/weight.json",
                      "did you mean \"predictors/default/weights.json\"?"},
-           Misplaced{"h100.json", "the JSON files of a catalogue lie in architectures/, gpus/"},
+           Misplaced{"h100.json", "the JSON files of a catalogue belong in architectures/, gpus/"},
        }) {
     const std::string path = root_.write("over/" + name, "{}");
     EXPECT_THAT(failure(), HasSubstr("error: " + path + ": no command reads"));

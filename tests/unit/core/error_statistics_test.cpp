@@ -37,6 +37,21 @@ TEST(ErrorStatistics, NinetyPercentIsARankOfTheErrors) {
   EXPECT_NEAR(error_statistics(cases).p90_error, 0.18, 1e-12);
 }
 
+TEST(ErrorGroups, BaselinesAreOfTheRowsThatHaveThem) {
+  ErrorGroups groups;
+  groups.add("b", {.measured = 10, .predicted = 12}, {{"bound", 5}, {"published x", 11}});
+  groups.add("b", {.measured = 10, .predicted = 9}, {{"bound", 9}});
+  groups.add("a", {.measured = 1, .predicted = 1}, {});
+  const std::vector<ErrorSummary> summary = groups.summary();
+  ASSERT_EQ(summary.size(), 2U);
+  EXPECT_EQ(summary[0].group, "a");
+  EXPECT_FALSE(summary[0].baseline("bound"));
+  EXPECT_NEAR(summary[1].mean_error, 0.15, 1e-12);
+  EXPECT_NEAR(summary[1].baseline("bound").value(), (0.5 + 0.1) / 2, 1e-12);
+  EXPECT_NEAR(summary[1].baseline("published x").value(), 0.1, 1e-12);
+  EXPECT_EQ(summary[1].baselines.at("published x").cases, 1);
+}
+
 TEST(ErrorStatistics, OfNothing) {
   const ErrorStatistics s = error_statistics({});
   EXPECT_EQ(s.cases, 0);

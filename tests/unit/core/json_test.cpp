@@ -21,7 +21,7 @@ TEST(Json, ErrorsCarryThePointer) {
             "error: t.json:/memory/dram/bandwidth: \"1555\" has no unit\nhint: write for example "
             "\"1555 GB/s\"\n");
   EXPECT_EQ(to_string(dram->at("bandwith").error()),
-            "error: t.json:/memory/dram: missing key \"bandwith\"\nhint: \"bandwidth\" is there: "
+            "error: t.json:/memory/dram: missing key \"bandwith\"\nhint: \"bandwidth\" is present: "
             "is it a misspelling?\n");
 }
 

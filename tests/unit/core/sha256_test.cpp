@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-// FIPS 180-4 and the examples that NIST publishes beside it.
+// FIPS 180-4 and the examples that NIST publishes with it.
 TEST(Sha256, PublishedExamples) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

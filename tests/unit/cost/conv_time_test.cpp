@@ -22,7 +22,7 @@ hardware::Machine machine_of(std::string_view gpu) {
 TimeMachine fp32(std::string_view gpu) {
   const auto machine = machine_of(gpu);
   return make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true,
-                           testing::default_constants().convolution);
+                           testing::default_constants());
 }
 
 ops::ConvShape layer_3x3() {
@@ -35,7 +35,7 @@ ops::ConvShape layer_3x3() {
 TimeMachine round_machine() {
   TimeMachine m;
   m.constants = testing::default_constants().convolution.constants;
-  m.launch = Seconds::from_base(m.constants.launch);
+  m.launch = Seconds::from_base(testing::default_constants().step.gap);
   m.sms = 10;
   m.lanes = 64;
   m.vector_lanes = 64;
@@ -133,28 +133,12 @@ TEST(TimeMachine, MeasuredCeilingsCount) {
   measured.shared.emplace().value = BytesPerSecond::from_base(2e12);
   measured.launch.emplace().value = Seconds::from_base(5e-6);
   machine.ceilings = measured;
-  const TimeMachine m =
-      make_time_machine(machine, *machine.best_rate(DType::Fp32, true), DType::Fp32, true,
-                        testing::default_constants().convolution);
+  const TimeMachine m = make_time_machine(machine, *machine.best_rate(DType::Fp32, true),
+                                          DType::Fp32, true, testing::default_constants());
   EXPECT_NEAR(2 * m.sms * m.lanes * m.clock.base(), 4.5e12, 1e3);
   EXPECT_NEAR(m.sms * m.l1_bandwidth->base() * m.clock.base(), 1e12, 1e3);
   EXPECT_NEAR(m.sms * m.shared_bandwidth.base() * m.clock.base(), 2e12, 1e3);
   EXPECT_EQ(m.launch, Seconds::from_base(5e-6));
-}
-
-TEST(TimeMachine, ClockFollowsThePower) {
-  EXPECT_NEAR(sustained_clock_fraction(machine_of("v100-pcie-32gb").gpu,
-                                       testing::default_constants().convolution.constants),
-              1.0, 1e-12);
-  // Base is 585 of 1590 MHz, the middle 0.6066 of boost: 70 W / (0.6066 * 8.141 TFLOP/s) = 14.18 W
-  // per TFLOP/s of the 16 W needed; 0.6066 * (0.886)^0.63 = 0.562.
-  TimeConstants constants = testing::default_constants().convolution.constants;
-  constants.watt_16nm = 16;
-  hardware::GpuSpec t4 = machine_of("t4").gpu;
-  EXPECT_NEAR(sustained_clock_fraction(t4, constants), 0.562, 0.001);
-  // Without a base clock the middle is boost: (8.6 / 16)^0.63 = 0.676.
-  t4.clock.base.reset();
-  EXPECT_NEAR(sustained_clock_fraction(t4, constants), 0.676, 0.001);
 }
 
 // 1x1, one tile of 64 x 64 and one iteration. Small tiles load more from shared memory, in clocks
@@ -261,7 +245,7 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
 // A product with a vector streams its matrix, whichever operand the vector is.
 TEST(GemmCandidate, AVectorTimesAMatrixIsBoundByDram) {
   const TimeMachine v100 = fp32("v100-pcie-32gb");
-  const double seconds = 4.0 * (4096.0 * 9216 + 9216 + 4096) / (attained_dram(v100));
+  const double seconds = 4.0 * (4096.0 * 9216 + 9216 + 4096) / v100.dram_bandwidth.base();
   for (const ops::GemmShape& gemm : {ops::GemmShape{.m = 1, .n = 4096, .k = 9216},
                                      ops::GemmShape{.m = 4096, .n = 1, .k = 9216}}) {
     const GemmCandidate product = gemm_candidate(gemm, DType::Fp32, v100);

@@ -13,7 +13,7 @@ namespace {
 Chip chip() {
   Chip c;
   c.sms = 100, c.peak = 10e12, c.bandwidth = 1e12, c.streaming = 0.8, c.clock = 1410e6;
-  c.l2_bandwidth = 1e15;
+  c.products = 0.86, c.l2_bandwidth = 1e15;
   return c;
 }
 
@@ -25,14 +25,14 @@ traffic::ProductWork product(std::int64_t m, std::int64_t n, std::int64_t k) {
 /// The same with a measured bandwidth, of which nothing is lost.
 Chip attained() {
   Chip c = chip();
-  c.measured_dram = true;
+  c.products = 1;
   return c;
 }
 
 GemmParameters plain() {
   GemmParameters p;
   p.depth = 0, p.tail = 1, p.one_wave = 0, p.two_waves = 0, p.small_tile = 0, p.unaligned = 0;
-  p.dram = 1, p.split = 0;
+  p.split = 0;
   return p;
 }
 
@@ -57,7 +57,7 @@ TEST(GemmForm, TheTailIsPartlyHidden) {
 }
 
 TEST(GemmForm, SmallAndUnalignedTilesAreSlower) {
-  // 64 x 64 is two halvings below 128 x 128; k = 1023 is no multiple of 4.
+  // 64 x 64 is two halvings below 128 x 128; k = 1023 is not a multiple of 4.
   const GemmCandidate cut = cut_gemm(product(1280, 1280, 1023), chip(), {64, 64}, 1);
   EXPECT_DOUBLE_EQ(cut.small, 2.0);
   EXPECT_DOUBLE_EQ(cut.unaligned, 1.0);
@@ -87,13 +87,13 @@ TEST(GemmForm, AWaveLargerThanL2ReadsAgain) {
   c.l2 = 4.0 * 4096 * 20 * 128 / 4;
   const GemmCandidate cut = cut_gemm(product(12800, 12800, 4096), c, {128, 128}, 1);
   EXPECT_NEAR(cut.bytes.panels, 2.0, 1e-12);
-  GemmParameters p = plain();
+  const GemmParameters p = plain();
   const double tiny_compute = 1e-9;
   const double half = (cut.bytes.compulsory + cut.bytes.l2) / 2;
-  c.measured_dram = true;
+  c.products = 1;
   EXPECT_NEAR(gemm_seconds(cut, c, p, tiny_compute, 1e9), half / 1e12, 1e-6);
-  // What was measured is attained; of a data sheet's bandwidth a part is.
-  c.measured_dram = false, p.dram = 0.8;
+  // Of a data sheet's bandwidth a part is attained.
+  c.products = 0.8;
   EXPECT_NEAR(gemm_seconds(cut, c, p, tiny_compute, 1e9), half / 0.8e12, 1e-6);
 }
 

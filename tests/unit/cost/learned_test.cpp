@@ -53,30 +53,33 @@ ops::GemmShape shape(std::int64_t batch, std::int64_t m) {
   return {.batch = batch, .m = m, .n = 1024, .k = 64};
 }
 
+const NeighbourConstants kReach = starting<NeighbourConstants>();
+
 TEST(Neighbours, CountLessTheFartherTheyAre) {
   Neighbours neighbours;
-  neighbours.of["8.0"] = {{.at = shape_point(shape(1, 1024)), .residual = 0.2F}};
+  neighbours.of["8.0"] = {{.at = shape_point(shape(1, 1024), kReach), .residual = 0.2F}};
   // At the shape itself K = 1: 0.2 / 1.05.
-  EXPECT_NEAR(neighbour_correction(neighbours, "8.0", shape(1, 1024)), 0.2 / 1.05, 1e-6);
+  EXPECT_NEAR(neighbour_correction(neighbours, kReach, "8.0", shape(1, 1024)), 0.2 / 1.05, 1e-6);
   // log2(1448 / 1024) = 0.49985: K = (1 - 0.24985 / 0.5625)^2 = 0.30894;
   // 0.2 * 0.30894 / 0.35894 = 0.17214.
-  EXPECT_NEAR(neighbour_correction(neighbours, "8.0", shape(1, 1448)), 0.17214, 1e-4);
+  EXPECT_NEAR(neighbour_correction(neighbours, kReach, "8.0", shape(1, 1448)), 0.17214, 1e-4);
   // Two octaves of the batch are 0.6: K = (1 - 0.36 / 0.5625)^2 = 0.1296; 0.1443.
-  EXPECT_NEAR(neighbour_correction(neighbours, "8.0", shape(4, 1024)), 0.2 * 0.1296 / 0.1796, 1e-4);
+  EXPECT_NEAR(neighbour_correction(neighbours, kReach, "8.0", shape(4, 1024)),
+              0.2 * 0.1296 / 0.1796, 1e-4);
   // An octave of m is too far.
-  EXPECT_EQ(neighbour_correction(neighbours, "8.0", shape(1, 2048)), 0.0);
+  EXPECT_EQ(neighbour_correction(neighbours, kReach, "8.0", shape(1, 2048)), 0.0);
 }
 
 TEST(Neighbours, OtherInstructionSetsCountByTheirShare) {
   Neighbours neighbours;
-  neighbours.of["a"] = {{.at = shape_point(shape(1, 1024)), .residual = 0.2F}};
-  neighbours.of["b"] = {{.at = shape_point(shape(1, 1024)), .residual = -0.1F}};
-  EXPECT_EQ(neighbour_correction(neighbours, "c", shape(1, 1024)), 0.0);
+  neighbours.of["a"] = {{.at = shape_point(shape(1, 1024), kReach), .residual = 0.2F}};
+  neighbours.of["b"] = {{.at = shape_point(shape(1, 1024), kReach), .residual = -0.1F}};
+  EXPECT_EQ(neighbour_correction(neighbours, kReach, "c", shape(1, 1024)), 0.0);
   neighbours.foreign = 0.5;
   // Half of the mean of 0.2 / 1.05 and -0.1 / 1.05.
-  EXPECT_NEAR(neighbour_correction(neighbours, "c", shape(1, 1024)), 0.025 / 1.05, 1e-6);
-  EXPECT_NEAR(neighbour_correction(neighbours, "b", shape(1, 1024)), -0.1 / 1.05, 1e-6);
-  EXPECT_EQ(neighbour_correction(neighbours, "c", shape(1, 8)), 0.0);
+  EXPECT_NEAR(neighbour_correction(neighbours, kReach, "c", shape(1, 1024)), 0.025 / 1.05, 1e-6);
+  EXPECT_NEAR(neighbour_correction(neighbours, kReach, "b", shape(1, 1024)), -0.1 / 1.05, 1e-6);
+  EXPECT_EQ(neighbour_correction(neighbours, kReach, "c", shape(1, 8)), 0.0);
 }
 
 TEST(Neighbours, ReadWhatTheyWrote) {
@@ -119,12 +122,12 @@ class Shipped : public ::testing::Test {
 };
 
 TEST_F(Shipped, PowerLimitsTheT4) {
-  // energy x 0.90 x 8.1 TFLOP/s / 70 W, by the rule: measured plateaus are taken out.
+  // load x 0.9 x watt at 16 nm x 8.1 TFLOP/s / 70 W, by the rule: measured plateaus are taken out.
   const auto t4 = machine("t4");
   Plateau rule = weights.models.at("nvidia").gemm->plateau;
   rule.measured.clear();
   rule.boards.clear();
-  const double tau = rule.energy * 1e-12 * 0.90 * 8.1e12 / 70.0;
+  const double tau = rule.load * 0.9 * weights.constants.clock.watt_16nm * 8.1 / 70.0;
   EXPECT_GT(tau, 1.5);
   EXPECT_NEAR(plateau(t4.gpu, {.peak = 8.1e12, .key = {}}, rule, weights), tau, 1e-12);
   // An A100 holds its clock: kappa of the kernels that run on it, from the ceiling that was
@@ -286,7 +289,7 @@ TEST_F(Shipped, RoundTripsThroughJson) {
 TEST_F(Shipped, RefusesBrokenNeighbours) {
   std::string text = to_json(weights);
   const std::string key = "\"8.0\": \"";
-  const std::size_t at = text.find(key, text.find("\"neighbours\""));
+  const std::size_t at = text.find(key, text.find("\"neighbours\"", text.find("\"models\"")));
   ASSERT_NE(at, std::string::npos);
   text.erase(at + key.size(), 1);
   const auto refused = parse_weights(text, "x.json");

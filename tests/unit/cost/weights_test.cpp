@@ -22,7 +22,10 @@ void check_list() {
 }
 
 TEST(Parameters, BeginInsideOfTheirLimits) {
+  check_list<ClockConstants>();
   check_list<TimeConstants>();
+  check_list<NeighbourConstants>();
+  check_list<IntervalConstants>();
   check_list<StepConstants>();
   check_list<LinkForm>();
   check_list<LinkShape>();

@@ -65,7 +65,7 @@ TEST(HfAliases, VitImagesMayBeRectangles) {
   EXPECT_EQ(import(R"({"model_type": "vit", "image_size": [224, 448]})").sequence, 14 * 28 + 1);
   EXPECT_EQ(import(R"({"model_type": "vit", "image_size": [224, 224]})").sequence, 197);
   EXPECT_EQ(error_of(R"({"model_type": "vit", "image_size": [224]})", {}),
-            "error: c.json:/image_size: this has no two sides\nhint: write [height, width]\n");
+            "error: c.json:/image_size: two sides are needed\nhint: write [height, width]\n");
 }
 
 const Block* find_block(const Graph& graph, std::string_view name) {
@@ -106,8 +106,8 @@ TEST(HfWindows, LayerTypesAreCounted) {
   const std::string types = R"("layer_types": ["full_attention", "sliding_attention"]})";
   const Graph graph = import(head + R"("use_sliding_window": true, )" + types);
   EXPECT_EQ(find_block(graph, "window_layer")->repeat, 1);
-  EXPECT_EQ(error_of(head + types, {}).substr(0, 64),
-            "error: c.json:/layer_types: layers slide, but there is no window");
+  EXPECT_EQ(error_of(head + types, {}).substr(0, 81),
+            "error: c.json:/layer_types: layers have sliding attention, but there is no window");
   EXPECT_EQ(error_of(head + R"("layer_types": ["linear_attention", "full_attention"]})", {}),
             "error: c.json:/layer_types: layer types other than those of this family\n"
             "hint: supported: full_attention, sliding_attention\n");
@@ -152,7 +152,7 @@ TEST(HfNotes, SayWhatTheGraphDoesNotFollow) {
                   .notes.empty());
 }
 
-// Sizes that follow from others (n_inner, head_dim) are no assumption; those of the configuration
+// Sizes that follow from others (n_inner, head_dim) are not assumptions; those of the configuration
 // class are, absent or null, and so are key/value heads as many as heads: few models have them.
 TEST(HfNotes, ListTheSizesThatWereAssumed) {
   const std::string sizes = R"("num_hidden_layers": 2, "num_attention_heads": 8,
@@ -201,7 +201,7 @@ TEST(HfMemory, T5DecodeKeepsTheEncoder) {
 
 TEST(HfErrors, OtherFormatsAreNamed) {
   EXPECT_EQ(error_of(R"({"layers": []})", {}),
-            "error: c.json:/: this is no model description that is known\n"
+            "error: c.json:/: this is not a known model format\n"
             "hint: known formats: Hugging Face config.json (has \"model_type\"), native graph (has "
             "\"rooftile_graph\")\n");
 }

@@ -24,16 +24,16 @@ std::string error_of(const std::string& text, const ImportOptions& options = {})
 TEST(HfErrors, MisspeltOptionalKeyIsSuggested) {
   EXPECT_EQ(error_of(gpt2(R"("n_layr": 24)")),
             "error: c.json:/: missing key \"n_layer\"\n"
-            "hint: \"n_layr\" is there: is it a misspelling?\n");
+            "hint: \"n_layr\" is present: is it a misspelling?\n");
   EXPECT_EQ(error_of(R"({"model_type": "llama", "num_key_value_head": 8})"),
             "error: c.json:/: missing key \"num_key_value_heads\"\n"
-            "hint: \"num_key_value_head\" is there: is it a misspelling?\n");
+            "hint: \"num_key_value_head\" is present: is it a misspelling?\n");
 }
 
 TEST(HfErrors, MisspeltKeyIsSuggested) {
   EXPECT_EQ(error_of(gpt2(R"("n_embed": 768, "n_head": 12, "n_layer": 12, "vocab_size": 1)")),
             "error: c.json:/: missing key \"n_embd\"\n"
-            "hint: \"n_embed\" is there: is it a misspelling?\n");
+            "hint: \"n_embed\" is present: is it a misspelling?\n");
 }
 
 TEST(HfErrors, WrongType) {
@@ -118,8 +118,8 @@ TEST(HfErrors, UnsupportedModelType) {
 }
 
 TEST(HfErrors, NeitherFormat) {
-  EXPECT_EQ(error_of(R"({"layers": []})").substr(0, 70),
-            "error: c.json:/: this is no model description that is known\n"
+  EXPECT_EQ(error_of(R"({"layers": []})").substr(0, 60),
+            "error: c.json:/: this is not a known model format\n"
             "hint: know");
 }
 
@@ -137,7 +137,7 @@ TEST(HfErrors, KeyValueHeadsDoNotDivide) {
   EXPECT_EQ(error_of(R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1,
                          "num_attention_heads": 8, "num_key_value_heads": 3,
                          "intermediate_size": 8, "vocab_size": 8})"),
-            "error: c.json:/num_key_value_heads: num_attention_heads is no multiple of "
+            "error: c.json:/num_key_value_heads: num_attention_heads is not a multiple of "
             "num_key_value_heads\n"
             "hint: each key/value head serves the same number of query heads\n");
 }

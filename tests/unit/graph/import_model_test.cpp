@@ -46,6 +46,22 @@ TEST(ImportModel, AnOverlayWinsAndNamesWhatItReplaces) {
   EXPECT_EQ(input_of(folder.file("models/mine.json")).sha256, input_of("mine").sha256);
 }
 
+TEST(ImportModel, TwoFilesOfOneNameInOneOverlayAreAnError) {
+  const rooftile::testing::TemporaryFolder folder;
+  for (const char* name : {"my-model.json", "my_model.json", "gpt2.json"}) {
+    folder.write(std::string("models/") + name, R"({"model_type": "gpt2", "n_layer": 1})");
+  }
+  Catalog catalog = Catalog::embedded();
+  ASSERT_TRUE(catalog.overlay(folder.path().string()));
+  const auto graph = import_model(catalog, "my-model", {});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().code, ErrorCode::BadInput);
+  EXPECT_NE(graph.error().message.find("answers to the same name as"), std::string::npos);
+  EXPECT_FALSE(list_models(catalog));
+  EXPECT_TRUE(import_model(catalog, "gpt2", {}));  // the built-in one is of another layer
+  EXPECT_TRUE(import_model(catalog, folder.file("models/my_model.json"), {}));
+}
+
 TEST(ImportModel, UnknownNameSuggestsTheNearest) {
   const auto graph = import_model(Catalog::embedded(), "gpt2-lage", {});
   ASSERT_FALSE(graph.has_value());

@@ -139,7 +139,7 @@ TEST(NativeGraph, KeyValueHeadsDivideTheHeads) {
       "g.json", {});
   ASSERT_FALSE(graph.has_value());
   EXPECT_EQ(to_string(graph.error()),
-            "error: g.json:/blocks/0/nodes/0/kv_heads: 6 heads are no multiple of 4 key/value "
+            "error: g.json:/blocks/0/nodes/0/kv_heads: 6 heads are not a multiple of 4 key/value "
             "heads\nhint: each key/value head serves the same number of query heads\n");
 }
 

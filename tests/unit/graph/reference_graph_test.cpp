@@ -148,7 +148,7 @@ class Reference {
     for (const Row& row : rows) gradients_[row.name] = row.gradient;
     bool after_head = false;
     for (Row& row : rows) {
-      // R8: the router's losses are no part of inference.
+      // R8: the router's losses are not part of inference.
       if (after_head && !train_ && !row.forward.items.empty()) {
         ++rules_["R8 losses of the router in inference"];
         row.forward.items.clear();

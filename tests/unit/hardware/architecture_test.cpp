@@ -19,10 +19,11 @@ using ::testing::HasSubstr;
 constexpr const char* kFull = R"({
   "schema": 1, "isa": "13.0", "name": "acme", "vendor": "nvidia",
   "sm": {"warp_size": 32, "schedulers": 4, "max_threads": 2048, "max_blocks": 32,
-         "registers": 65536, "flop_per_clock": {"fp32": 256, "fp16_tensor": 4096}},
+         "registers": 65536, "exponentials_per_clock": 32, "flop_per_clock": {"fp32": 256, "fp16_tensor": 4096}},
   "memory": {"sector": "32 B", "line": "128 B", "l1": "256 KiB", "l2": {"least": "50 MiB", "most": "60 MiB"}},
   "library": {"kernel_family": "ampere", "one_winograd_shape": true,
-              "winograd_filter_gradient": false},
+              "winograd_filter_gradient": false,
+              "attention": {"family": "f", "rows": 64, "granule": 16, "packs_groups": true}},
   "counters": {"tool": "ncu", "tensor_instruction_flop": 512},
   "sources": {"/sm": "paper", "/memory": "paper", "/library": "paper", "/counters": "paper"}
 })";
@@ -60,6 +61,12 @@ TEST(Architecture, ReadsEveryField) {
   EXPECT_EQ(arch->library.kernel_family, "ampere");
   EXPECT_TRUE(arch->library.one_winograd_shape);
   EXPECT_FALSE(arch->library.winograd_filter_gradient);
+  EXPECT_EQ(arch->sm.exponentials_per_clock, 32.0);
+  ASSERT_TRUE(arch->library.attention);
+  EXPECT_EQ(arch->library.attention->family, "f");
+  EXPECT_EQ(arch->library.attention->rows, 64);
+  EXPECT_EQ(arch->library.attention->granule, 16);
+  EXPECT_TRUE(arch->library.attention->packs_groups);
   EXPECT_EQ(arch->counters->tool, Profiler::NsightCompute);
   EXPECT_EQ(arch->counters->tensor_instruction_flop, 512.0);
   EXPECT_FALSE(arch->counters->request);
@@ -79,14 +86,19 @@ TEST(Architecture, RefusesWhatItCannotVouchFor) {
   EXPECT_THAT(failure("\"schedulers\"", "\"shedulers\""),
               HasSubstr("did you mean \"schedulers\"?"));
   EXPECT_THAT(failure("\"library\"", "\"libary\""), HasSubstr("did you mean \"library\"?"));
+  EXPECT_THAT(failure("\"granule\": 16", "\"granule\": 65"),
+              HasSubstr("x.json:/library/attention"));
+  EXPECT_THAT(failure("\"rows\": 64, ", ""), HasSubstr("missing key \"rows\""));
   EXPECT_THAT(failure("\"kernel_family\"", "\"family\""), HasSubstr("x.json:/library"));
   EXPECT_THAT(failure("\"fp32\": 256, ", ""),
               HasSubstr("/sm/flop_per_clock: missing key \"fp32\""));
   EXPECT_THAT(failure("\"fp16_tensor\"", "\"fp61_tensor\""), HasSubstr("unknown rate"));
   EXPECT_THAT(failure("\"32 B\"", "\"32\""), HasSubstr("has no unit"));
   EXPECT_THAT(failure("\"32 B\"", "\"48 B\""), HasSubstr("48 B is not a power of two"));
-  EXPECT_THAT(failure("\"32 B\"", "\"256 B\""), HasSubstr("a sector of 256 B is more than a line"));
-  EXPECT_THAT(failure("\"50 MiB\"", "\"70 MiB\""), HasSubstr("the least is more than the most"));
+  EXPECT_THAT(failure("\"32 B\"", "\"256 B\""),
+              HasSubstr("a sector of 256 B is larger than a line"));
+  EXPECT_THAT(failure("\"50 MiB\"", "\"70 MiB\""),
+              HasSubstr("the minimum is greater than the maximum"));
   EXPECT_THAT(failure("\"ncu\"", "\"nsys\""), HasSubstr("unknown tool \"nsys\""));
   EXPECT_THAT(failure("\"tensor_instruction_flop\": 512", "\"request\": \"64 B\""),
               HasSubstr("property of AMD's counters"));
@@ -94,10 +106,10 @@ TEST(Architecture, RefusesWhatItCannotVouchFor) {
               HasSubstr("missing key \"request\""));
   EXPECT_THAT(
       failure("\"ncu\", \"tensor_instruction_flop\": 512", "\"rocprofv3\", \"request\": \"96 B\""),
-      HasSubstr("requests of 96 B are not known here"));
+      HasSubstr("requests of 96 B are not supported"));
   EXPECT_THAT(failure("\"/memory\": \"paper\", ", ""), HasSubstr("no source for /memory/sector"));
   EXPECT_THAT(failure("\"/memory\"", "\"/memroy\""), HasSubstr("did you mean \"/memory\"?"));
-  EXPECT_THAT(failure("\"schema\": 1", "\"schema\": 2"), HasSubstr("schema 2 is not known here"));
+  EXPECT_THAT(failure("\"schema\": 1", "\"schema\": 2"), HasSubstr("schema 2 is not supported"));
 }
 
 TEST(Architecture, LintSeesWhatContradictsItself) {
@@ -120,7 +132,7 @@ TEST(Architecture, IsFoundByTheNameOfItsFile) {
   catalog.add("architectures/14.0.json", kFull);
   const auto misnamed = load_architecture(catalog, "14.0");
   ASSERT_FALSE(misnamed);
-  EXPECT_THAT(to_string(misnamed.error()), HasSubstr("\"13.0\" in a file that is called 14.0"));
+  EXPECT_THAT(to_string(misnamed.error()), HasSubstr("\"13.0\" does not match the file name 14.0"));
   EXPECT_FALSE(list_architectures(catalog));
 }
 
@@ -203,12 +215,12 @@ TEST(MemoryType, IsReadAndChecked) {
   };
   EXPECT_THAT(failed("\"bits\"", "\"bist\""), HasSubstr("known keys are bits, least, most"));
   EXPECT_THAT(failed("\"hbm\"", "\"hmb\""), HasSubstr("kinds are hbm, gddr"));
-  EXPECT_THAT(failed("\"20 Gbit/s\"", "\"5 Gbit/s\""), HasSubstr("the least is more"));
+  EXPECT_THAT(failed("\"20 Gbit/s\"", "\"5 Gbit/s\""), HasSubstr("the minimum is greater"));
   EXPECT_THAT(failed("\"\": \"paper\"", ""), HasSubstr("no source for /data_rate/least"));
   Catalog catalog;
   catalog.add("memory_types/HBM8.json", kText);
   EXPECT_THAT(to_string(find_memory_type(catalog, "HBM8").error()),
-              HasSubstr("\"HBM9\" in a file that is called HBM8"));
+              HasSubstr("\"HBM9\" does not match the file name HBM8"));
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ TEST(ParseGpu, RefusesNumbersWithoutASource) {
 
 TEST(ParseGpu, RefusesOtherSchemasAndBadIds) {
   EXPECT_THAT(failure(edited("\"schema\": 1", "\"schema\": 2")), HasSubstr("schema 2"));
-  EXPECT_THAT(failure(edited("\"test-gpu\"", "\"Test GPU\"")), HasSubstr("\"Test GPU\" is no id"));
+  EXPECT_THAT(failure(edited("\"test-gpu\"", "\"Test GPU\"")),
+              HasSubstr("\"Test GPU\" is not a valid id"));
   EXPECT_THAT(failure("[]"), HasSubstr("x.json"));
   EXPECT_THAT(failure("{"), HasSubstr("not valid JSON"));
   EXPECT_THAT(failure(""), HasSubstr("x.json"));

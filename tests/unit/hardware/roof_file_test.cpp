@@ -75,13 +75,13 @@ TEST(ErtJson, ExactMessagesForMalformedFiles) {
   };
   EXPECT_EQ(message("{}").substr(0, 8), "r.json:/");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L2",2e10]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0/0: \"L2\": 2e+19 B/s is not the rate of a machine");
+            "r.json:/empirical/gbytes/data/0/0: \"L2\": 2e+19 B/s is not a plausible rate");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L2",0]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0/0: \"L2\": 0 B/s is not the rate of a machine");
+            "r.json:/empirical/gbytes/data/0/0: \"L2\": 0 B/s is not a plausible rate");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L9x",1]]},"gflops":{"data":[]}}})"),
             "r.json:/empirical/gbytes/data/0/0: unknown memory level \"L9x\"");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[["L1",-1]]},"gflops":{"data":[]}}})"),
-            "r.json:/empirical/gbytes/data/0/0: \"L1\": -1e+09 B/s is not the rate of a machine");
+            "r.json:/empirical/gbytes/data/0/0: \"L1\": -1e+09 B/s is not a plausible rate");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[]},"gflops":{"data":[["GOPs",1]]}}})"),
             "r.json:/empirical/gflops/data/0/0: unknown rate \"GOPs\"");
   EXPECT_EQ(message(R"({"empirical":{"gbytes":{"data":[]},"gflops":{"data":[]}}})"),
@@ -173,8 +173,7 @@ TEST(LoadCeilings, RecognisesTheFormatByTheContent) {
   EXPECT_EQ(tool("c", "\xEF\xBB\xBFlabel,peak_flops,peak_bandwidth\r\nmeasured,1e12,1e9\r\n"),
             "table of peaks");
   EXPECT_EQ(tool("d", "  10 GFLOPs\n  20 DRAM\n"), "ERT");
-  EXPECT_THAT(tool("e", "hello\n"),
-              HasSubstr("not a file of measured ceilings that is known here"));
+  EXPECT_THAT(tool("e", "hello\n"), HasSubstr("not a known format of measured ceilings"));
   EXPECT_THAT(tool("e", "hello\n"), HasSubstr("ert: Empirical Roofline Toolkit"));
   EXPECT_THAT(tool("f", R"({"schema": 1, "kind": "gpu"})"), HasSubstr("not a machine file"));
 }

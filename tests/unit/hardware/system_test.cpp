@@ -167,10 +167,10 @@ TEST(System, GpusJoinAsManyAsTheirFilesSay) {
   }
   const auto error = system_of(catalog, *load_gpu(catalog, "h100-sxm"), 9).error();
   EXPECT_EQ(error.message,
-            "9 GPUs are more than the 8 that the links of one NVIDIA H100 SXM5 80GB join");
-  EXPECT_EQ(error.hint, "say what joins the nodes: --system dgx-h100 or --system FILE");
+            "9 GPUs are more than the 8 that the links of one NVIDIA H100 SXM5 80GB connect");
+  EXPECT_EQ(error.hint, "say what connects the nodes: --system dgx-h100 or --system FILE");
   EXPECT_EQ(system_of(catalog, *load_gpu(catalog, "t4"), 9).error().hint,
-            "say what joins the nodes: --system pcie-3-box or --system FILE");
+            "say what connects the nodes: --system pcie-3-box or --system FILE");
 }
 
 // A file that does not say how many GPUs its links join means those of one host, as the boxes do.

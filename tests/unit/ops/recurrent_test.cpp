@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/head_linear.h"
+#include "ops/linear.h"
 #include "ops/moe.h"
 
 namespace rooftile::ops {

@@ -38,7 +38,8 @@ TEST(Counting, AnUnknownDeviceIsReadLikeItsRelativeAndSaysSo) {
   EXPECT_EQ(counting("7.2").facts->tensor_instruction_flop, 512.0) << "Volta as well";
   EXPECT_TRUE(counting("3.5").is(Profiler::Nvprof));
   EXPECT_EQ(counting("gfx940").facts->request, 128_B);
-  EXPECT_EQ(counting("gfx9").relative, "") << "what counters say of a chip is no chip's name";
+  EXPECT_EQ(counting("gfx9").relative, "")
+      << "what counters say of a chip is not the name of a chip";
   RawProfile profile;
   profile.format = "ncu-csv";
   profile.device.isa = "8.7";

@@ -326,9 +326,9 @@ TEST(MachineFiles, TablesHaveOneDelimiter) {
   const RawProfile semicolons = import("label;peak_flops;peak_bandwidth\nmeasured;15e12;9e11\n");
   ASSERT_EQ(semicolons.roofs.size(), 2U);
   EXPECT_DOUBLE_EQ(semicolons.roofs[0].value, 15e12);
-  // Two delimiters in one header are no header.
+  // A line with two delimiters is not a header.
   EXPECT_NE(failure("w,peak_flops,;peak_bandwidth\nred,154e06,590e9\n")
-                .find("this is not a profiler export that is known here"),
+                .find("this is not a known profiler export"),
             std::string::npos);
 }
 
@@ -350,8 +350,9 @@ TEST(Errors, OfEveryFormat) {
             "hint: the export was cut; run it again\n");
   EXPECT_EQ(failure("Kernel_Name,SQ_INSTS_VALU_ADD_F32\nk,abc\n"),
             "error: x:2: \"abc\" is not a number\n");
-  EXPECT_EQ(failure("1 2 3 4 five\n1 2 3 4 5\n").find("not a profiler export") == std::string::npos,
-            false);
+  EXPECT_EQ(
+      failure("1 2 3 4 five\n1 2 3 4 5\n").find("not a known profiler export") == std::string::npos,
+      false);
   EXPECT_EQ(failure("64 1 1.6 128 8\n64 2 0.7 256 oops\n"),
             "error: x:2: \"oops\" is not a positive number\n");
   EXPECT_EQ(failure("device,HBMBw\n0,fast\n"), "error: x:2: \"fast\" is not a rate for HBM\n");

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/web_page.h"
+#include "roofline/chart.h"
+#include "written.h"
 
 namespace rooftile::report {
 namespace {
@@ -24,6 +26,14 @@ std::string data_of(const std::string& page) {
   const std::string open = R"(<script type="application/json" id="rooftile-data">)";
   const std::size_t begin = page.find(open) + open.size();
   return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+/// The first section of a type.
+nlohmann::json section(const nlohmann::json& page, std::string_view type) {
+  for (const auto& one : page["sections"]) {
+    if (one["type"] == type) return one;
+  }
+  return nullptr;
 }
 
 roofline::Chart chart_of(const std::string& name) {
@@ -63,19 +73,19 @@ TEST(Page, TheBundleHasEachMarkOnce) {
 
 TEST(Page, NamesCannotLeaveTheScript) {
   const std::string evil = "</script><script>alert(1)</script><!-- @DATA@ @TITLE@ \"'&";
-  const std::string page = roofline_to_html(chart_of(evil), ChartView::Hierarchical);
+  const std::string page = write("html", describe(chart_of(evil), RooflineView::Hierarchical));
   EXPECT_EQ(count(page, "</script>"), 2U);
   EXPECT_EQ(count(page, "alert(1)"),
             count(page, "&lt;script&gt;alert(1)") + count(page, "\\u003cscript>alert(1)"));
   const auto json = nlohmann::json::parse(data_of(page));
-  EXPECT_EQ(json["kind"], "roofline");
-  EXPECT_EQ(json["view"], "hierarchical");
-  EXPECT_EQ(json["roofline"]["kernels"][0]["name"], evil);
+  EXPECT_EQ(section(json, "roofline")["view"], "hierarchical");
+  EXPECT_EQ(json["data"]["kernels"][0]["name"], evil);
 }
 
 TEST(Page, BytesThatAreNotUtf8AreReplaced) {
-  const std::string page = roofline_to_html(chart_of("k\xff\xfe<x>"), ChartView::TimeBased);
-  EXPECT_EQ(nlohmann::json::parse(data_of(page))["view"], "time");
+  const std::string page =
+      write("html", describe(chart_of("k\xff\xfe<x>"), RooflineView::TimeBased));
+  EXPECT_EQ(section(nlohmann::json::parse(data_of(page)), "roofline")["view"], "time");
   EXPECT_EQ(page.find('\xff'), std::string::npos);
 }
 
@@ -83,10 +93,12 @@ TEST(Page, PredictionCarriesReportAndChart) {
   Report report;
   report.model_name = "m<1>";
   report.latency.total_ms = 2.5;
-  const auto json = nlohmann::json::parse(data_of(predict_to_html(report, chart_of("gemm"))));
-  EXPECT_EQ(json["kind"], "predict");
-  EXPECT_EQ(json["report"]["latency"]["total_ms"], 2.5);
-  EXPECT_EQ(json["roofline"]["kernels"].size(), 1U);
+  Document document = describe(report);
+  add_chart(chart_of("gemm"), document);
+  const auto json = nlohmann::json::parse(data_of(write("html", document)));
+  EXPECT_EQ(json["data"]["latency"]["total_ms"], 2.5);
+  EXPECT_EQ(section(json, "roofline")["roofline"]["kernels"].size(), 1U);
+  EXPECT_EQ(section(json, "table")["columns"][0]["rank"], "identity");
 }
 
 }  // namespace

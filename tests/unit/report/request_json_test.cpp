@@ -28,6 +28,9 @@ Request unusual() {
           .sequence = 100,
           .context = 7,
           .dtype = "bf16",
+          .kv_dtype = "fp8_e4m3",
+          .weight_dtype = "int8",
+          .stack = "serving",
           .attention = "flash",
           .fusion = "compile",
           .optimizer = "adamw",
@@ -51,7 +54,7 @@ TEST(RequestJson, EveryFieldIsReadBack) {
   // None of them keeps its default: a field that is not read would show.
   const nlohmann::ordered_json json = request_json(unusual());
   const nlohmann::ordered_json plain = request_json(Request{});
-  EXPECT_EQ(json.size(), 19U);
+  EXPECT_EQ(json.size(), 22U);
   for (const auto& [key, value] : plain.items()) EXPECT_NE(json.at(key), value) << key;
 }
 

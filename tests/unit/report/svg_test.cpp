@@ -4,9 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/curve_svg.h"
 #include "report/machine_curves.h"
 #include "report/roofline_picture.h"
-#include "report/roofline_view.h"
+#include "report/roofline_svg.h"
 
 namespace rooftile::report {
 namespace {
@@ -96,6 +97,19 @@ roofline::Roofs two_roofs() {
   return roofs;
 }
 
+std::string roofline_svg(const roofline::Chart& chart) {
+  return stacked_svg(chart.title, {draw_roofline(chart)});
+}
+std::string time_svg(const roofline::Chart& chart) {
+  return stacked_svg(chart.title, {draw_time_roofline(chart)});
+}
+
+std::string curves_svg_of(const MachineCurves& curves) {
+  std::vector<Drawing> drawings;
+  for (const CurveChart& chart : charts_of(curves)) drawings.push_back(draw_curves(chart));
+  return stacked_svg(curves.title, drawings);
+}
+
 roofline::Chart chart() {
   return make_chart({{.run = run_of_two_kernels("run"), .files = {}}}, two_roofs(), {});
 }
@@ -107,7 +121,7 @@ roofline::Chart two_runs(const roofline::ChartOptions& options) {
 }
 
 TEST(RooflineSvg, HasRoofsMarkersAndList) {
-  const std::string svg = roofline_to_svg(chart());
+  const std::string svg = roofline_svg(chart());
   EXPECT_THAT(svg, HasSubstr("fp32 10.0 TFLOP/s"));
   EXPECT_THAT(svg, HasSubstr("DRAM 1.00 TB/s"));
   EXPECT_THAT(svg, HasSubstr("gemm&lt;a &amp; b&gt;"));
@@ -125,18 +139,18 @@ std::size_t count_of(const std::string& text, std::string_view part) {
 }
 
 TEST(RooflineSvg, SaysWhereTheRoofsAreFromAndWhatIsNotDrawn) {
-  const std::string svg = roofline_to_svg(chart());
+  const std::string svg = roofline_svg(chart());
   EXPECT_THAT(svg, HasSubstr("roofs of X100: datasheet<"));
   EXPECT_THAT(svg, HasSubstr("10.0 % of DRAM; no FLOPs, not in the chart<"));  // 0.1 of 1 ms
-  EXPECT_THAT(svg, HasSubstr("zero-AI: 1 kernels, 1 launches (50.0% of launches, 50.0% of time)"));
+  EXPECT_THAT(svg, HasSubstr("zero-AI: 1 kernel, 1 launch (50.0% of launches, 50.0% of time)"));
   roofline::Chart mixed = chart();
   mixed.roofs.memory[0].source = "measured (x.json)";
-  EXPECT_THAT(roofline_to_svg(mixed), HasSubstr("DRAM 1.00 TB/s, measured<"));
-  EXPECT_THAT(roofline_to_svg(mixed), HasSubstr("fp32 10.0 TFLOP/s, datasheet<"));
+  EXPECT_THAT(roofline_svg(mixed), HasSubstr("DRAM 1.00 TB/s, measured<"));
+  EXPECT_THAT(roofline_svg(mixed), HasSubstr("fp32 10.0 TFLOP/s, datasheet<"));
 }
 
 TEST(RooflineSvg, TimeBasedHasBothKernels) {
-  const std::string svg = roofline_times_to_svg(chart());
+  const std::string svg = time_svg(chart());
   EXPECT_THAT(svg, HasSubstr("machine balance"));
   // Two kernels and one marker in the legend; a cross for what each needs and one in the legend.
   EXPECT_EQ(count_of(svg, "<circle"), 3U);
@@ -149,21 +163,21 @@ TEST(RooflineSvg, TimeBasedHasTheBoxOfTheLaunches) {
   roofline::Chart one = chart();
   // Needed: 0.1 ms for the bytes, 0.2 ms for the FLOPs. 40 launches of 4.2 us: 0.168 ms.
   one.points[0].record.launches = one.points[1].record.launches = 40;
-  EXPECT_THAT(roofline_times_to_svg(one), HasSubstr("40 launches: 168 us"));
-  EXPECT_THAT(roofline_times_to_svg(one), HasSubstr("launches, 4.20 us each"));
+  EXPECT_THAT(time_svg(one), HasSubstr("40 launches: 168 us"));
+  EXPECT_THAT(time_svg(one), HasSubstr("launches, 4.20 us each"));
   one.points[1].record.launches = 30;  // fewest and most
-  EXPECT_THAT(roofline_times_to_svg(one), HasSubstr("30 launches: 126 us"));
+  EXPECT_THAT(time_svg(one), HasSubstr("30 launches: 126 us"));
   one.points[0].record.launches = one.points[1].record.launches = 0;  // not known
-  EXPECT_THAT(roofline_times_to_svg(one), Not(HasSubstr("launches, 4.20 us each")));
+  EXPECT_THAT(time_svg(one), Not(HasSubstr("launches, 4.20 us each")));
 }
 
 TEST(RooflineSvg, AnEmptyChartIsStillAPicture) {
-  EXPECT_THAT(roofline_to_svg({}), HasSubstr("</svg>"));
-  EXPECT_THAT(roofline_times_to_svg({}), HasSubstr("</svg>"));
+  EXPECT_THAT(roofline_svg({}), HasSubstr("</svg>"));
+  EXPECT_THAT(time_svg({}), HasSubstr("</svg>"));
 }
 
 TEST(RooflineSvg, RunsDifferInFillAndAreNamedInLegendAndList) {
-  const std::string svg = roofline_to_svg(two_runs({}));
+  const std::string svg = roofline_svg(two_runs({}));
   EXPECT_THAT(svg, HasSubstr(">before</text>"));
   // The first run is solid, the second hollow: three levels each and one sign in the legend.
   EXPECT_EQ(count_of(svg, R"(fill="none" pointer-events="all")"), 4U);
@@ -175,19 +189,19 @@ TEST(RooflineSvg, RunsDifferInFillAndAreNamedInLegendAndList) {
 
 TEST(RooflineSvg, LowerBoundsHaveArrows) {
   const std::string arrow = R"(fill="none" stroke="#1c1e21" stroke-width="1.2")";
-  EXPECT_EQ(count_of(roofline_to_svg(chart()), arrow), 0U);
+  EXPECT_EQ(count_of(roofline_svg(chart()), arrow), 0U);
   roofline::Chart incomplete = chart();
   incomplete.points[0].record.flops_complete = false;
-  const std::string svg = roofline_to_svg(incomplete);
+  const std::string svg = roofline_svg(incomplete);
   EXPECT_EQ(count_of(svg, arrow), 4U);  // one per level, one in the legend
   EXPECT_THAT(svg, HasSubstr("&gt;=20.0 % of fp32"));
   EXPECT_THAT(svg, HasSubstr("&gt;= FLOP counters of 1 kernels are missing"));
   incomplete.points[1].record.flops_complete = false;  // zero of the FLOPs that were counted
-  EXPECT_THAT(roofline_to_svg(incomplete),
+  EXPECT_THAT(roofline_svg(incomplete),
               HasSubstr("&gt;=10.0 % of DRAM; FLOPs unknown, not in the chart"));
   incomplete.points[1].record.flops_complete = true;
   // At the needed time of the kernel, and in the legend.
-  EXPECT_EQ(count_of(roofline_times_to_svg(incomplete), arrow), 2U);
+  EXPECT_EQ(count_of(time_svg(incomplete), arrow), 2U);
 }
 
 TEST(RooflineSvg, NumbersKeepClearOfEachOther) {
@@ -210,7 +224,7 @@ TEST(RooflineSvg, IntegerOperationsAreNotFlop) {
   const hardware::RateKey int8{DType::Int8, hardware::Pipe::Tensor};
   one.points[0].record.flops_by = {{int8, Flops::from_base(2e9)}};
   one.roofs.compute[0].key = int8;
-  const std::string svg = roofline_to_svg(one);
+  const std::string svg = roofline_svg(one);
   EXPECT_THAT(svg, HasSubstr("int8_tensor 10.0 TOP/s"));
   EXPECT_THAT(svg, HasSubstr(">GOP/s</text>"));
   EXPECT_THAT(svg, HasSubstr("OP/byte</text>"));
@@ -261,16 +275,15 @@ TEST(MachineCurves, SeparatesBandwidthFromIntensity) {
   // 16 FLOP on 16 bytes = 1 FLOP/byte; 8192 FLOP in 1 us = 8.192 GFLOP/s.
   EXPECT_DOUBLE_EQ(curves.rate[0].points[1].first, 1.0);
   EXPECT_NEAR(curves.rate[0].points[1].second, 8.192e9, 1);
-  EXPECT_THAT(machine_curves_to_svg(curves), HasSubstr("FLOP/s against intensity"));
+  EXPECT_THAT(curves_svg_of(curves), HasSubstr("FLOP/s against intensity"));
 }
 
 TEST(MachineCurves, IntegerCeilingsAreOperations) {
   hardware::Ceilings ceilings;
   ceilings.rate[{DType::Int8, hardware::Pipe::Tensor}].value = FlopsPerSecond::from_base(6e14);
   MachineCurves curves = machine_curves({}, &ceilings);
-  EXPECT_THAT(machine_curves_to_json(curves), HasSubstr(R"("unit": "OP/s")"));
   curves.rate.push_back({.name = "int8", .points = {{1, 1e14}, {2, 2e14}}});
-  const std::string svg = machine_curves_to_svg(curves);
+  const std::string svg = curves_svg_of(curves);
   EXPECT_THAT(svg, HasSubstr("int8_tensor 600 TOP/s"));
   EXPECT_THAT(svg, Not(HasSubstr("Bandwidth against"))) << "a plot without curves";
 }

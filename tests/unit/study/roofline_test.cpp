@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "embedded_session.h"
-#include "report/roofline_view.h"
+#include "report/describe.h"
+#include "report/writer.h"
 #include "roofline/chart.h"
 #include "rooftile/roofline.h"
 #include "shared_data.h"
@@ -108,7 +109,7 @@ TEST_F(Roofline, FoldersLabelsPhasesAndComparison) {
   request.exports.pop_back();
   const auto alone = testing::embedded_session().roofline(request);
   ASSERT_FALSE(alone);
-  EXPECT_EQ(alone.error().message, "--compare needs two runs, the exports are 1");
+  EXPECT_EQ(alone.error().message, "--compare needs two runs or more, the exports are 1 run");
 }
 
 TEST_F(Roofline, FoldersOfOneNameStayApartAndKeepTheirNotes) {
@@ -165,7 +166,7 @@ TEST_F(Roofline, ProductsOfATraceWithShapesArePredicted) {
   ASSERT_TRUE(chart) << to_string(chart.error());
   const auto& predicted = chart->points.at(0).predicted;
   ASSERT_TRUE(predicted);
-  EXPECT_EQ(predicted->match, "shapes of the trace");
+  EXPECT_EQ(predicted->match, "aten::addmm and 1 more, shapes of the trace");
   // Both launches: 2 (512 1024 256 + 4 64 128 32)
   EXPECT_DOUBLE_EQ(predicted->flops.base(), 2.0 * (512 * 1024 * 256 + 4 * 64 * 128 * 32));
 }
@@ -190,7 +191,7 @@ TEST_F(Roofline, CeilingsOfAProcessorAreItsRoofsAndNobodyElses) {
   request.gpu = "h100-sxm";
   const auto refused = testing::embedded_session().roofline(request);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("those of a processor (CPU X)"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("measured on a processor (CPU X)"), std::string::npos);
 }
 
 TEST_F(Roofline, RoofsFromTheExportItself) {
@@ -263,7 +264,8 @@ TEST_F(Roofline, DeepCamUnderItsRoofs) {
   EXPECT_NEAR(to_ms(chart->phases[0].total.time), 104.184, 0.0005);
   EXPECT_EQ(chart->phases[1].total.launches, 35);
   for (const std::string& text :
-       {report::roofline_to_text(*chart, {}), report::roofline_times_to_text(*chart, {})}) {
+       {report::write("text", report::describe(*chart, report::RooflineView::Hierarchical)),
+        report::write("text", report::describe(*chart, report::RooflineView::TimeBased))}) {
     std::size_t begin = 0;
     for (std::size_t end = text.find('\n'); end != std::string::npos;
          end = text.find('\n', begin)) {

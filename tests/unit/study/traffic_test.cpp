@@ -194,7 +194,7 @@ TEST(Traffic, AlgorithmAndTileReplaceTheForecastsChoice) {
   EXPECT_EQ(testing::embedded_session().traffic(request).error().code, ErrorCode::Usage);
 }
 
-// The simulator and the exact model count tiled products; a direct kernel is none.
+// The simulator and the exact model count tiled products; a direct kernel is not one.
 TEST(Traffic, OnlyTiledProductsAreCounted) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.conv->groups = 64;
@@ -214,7 +214,7 @@ TEST(Traffic, OnlyTiledProductsAreCounted) {
   EXPECT_FALSE(has_note(gemm, "simulate"));
 }
 
-// Other bytes are shown beside the time of the forecast and do not change it.
+// Other bytes are shown next to the time of the forecast and do not change it.
 TEST(Traffic, FidelityChangesBytesAndSaysWhatThatDoesToTheTime) {
   TrafficRequest request = layer_3x3("v100-pcie-32gb");
   request.algorithm = "implicit_gemm";

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `rooftile generate`: prompts in, tokens out.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/provenance.h"
+#include "core/text.h"
+#include "report/describe.h"
+#include "report/interval.h"
+#include "report/lines.h"
+#include "report/predict_json.h"
+#include "report/request_json.h"
+#include "rooftile/generate.h"
+
+namespace rooftile::report {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string size_text(double bytes) {
+  return format_bytes(Bytes::from_base(bytes));
+}
+
+std::string time_text(const Interval& time) {
+  return fmt::format("{} ({})", format_ms(time.value), interval_text(time.low, time.high));
+}
+
+ordered_json ends_json(const Interval& interval) {
+  return {{"low", interval.low}, {"high", interval.high}};
+}
+
+template <typename T>
+ordered_json value_or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+std::string generation_title(const GenerateReport& report) {
+  const GenerateRequest& request = report.request;
+  std::string text =
+      fmt::format("{}, {} tokens in, {} out, ", report.model_name, request.isl, request.osl);
+  text += request.concurrency ? fmt::format("{} requests in flight{}", report.batch,
+                                            request.disaggregated ? ", prompts elsewhere" : "")
+                              : fmt::format("batch {}", report.batch);
+  return text + fmt::format(", {}, {}", request.step.dtype, request.step.stack);
+}
+
+ordered_json generation_json(const GenerateReport& report) {
+  const GenerateRequest& request = report.request;
+  const MemoryReport& memory = report.memory;
+  ordered_json json{{"schema", 1},
+                    {"request", request_json(request.step)},
+                    {"isl", request.isl},
+                    {"osl", request.osl},
+                    {"model", report.model_name},
+                    {"gpu", report.gpu_name},
+                    {"gpus", report.gpus},
+                    {"assumed", report.decode.assumed},
+                    {"ttft_ms", report.ttft_ms.value},
+                    {"tpot_ms", report.tpot_ms.value},
+                    {"request_ms", report.request_ms.value},
+                    {"tokens_per_s", report.tokens_per_s.value},
+                    {"tokens_per_s_per_gpu", report.tokens_per_s_per_gpu},
+                    {"batch", report.batch},
+                    {"concurrency", value_or_null(request.concurrency)},
+                    {"largest_batch", value_or_null(report.largest_batch)},
+                    {"energy_per_token_j", value_or_null(report.energy_per_token_j)},
+                    {"prefill_ms", report.prefill.latency.total_ms},
+                    {"decode_ms", report.decode.latency.total_ms}};
+  json["intervals"] = {{"ttft_ms", ends_json(report.ttft_ms)},
+                       {"tpot_ms", ends_json(report.tpot_ms)},
+                       {"request_ms", ends_json(report.request_ms)},
+                       {"tokens_per_s", ends_json(report.tokens_per_s)}};
+  json["memory"] = {{"weights_bytes", memory.weights_bytes},
+                    {"activations_bytes", memory.activations_bytes},
+                    {"kv_cache_bytes", memory.kv_cache_bytes},
+                    {"total_bytes", memory.total_bytes},
+                    {"capacity_bytes", value_or_null(memory.capacity_bytes)},
+                    {"fits", value_or_null(memory.fits)}};
+  json["provenance"] = provenance_json(report.provenance);
+  json["warnings"] = report.warnings;
+  return json;
+}
+
+Facts generation_facts(const GenerateReport& report) {
+  Facts facts{.rows = {{"first token", time_text(report.ttft_ms)},
+                       {"per token", time_text(report.tpot_ms)},
+                       {"request", time_text(report.request_ms)}}};
+  if (!report.decode.assumed.empty())
+    facts.rows.push_back({"assumed", fmt::format("{}", fmt::join(report.decode.assumed, ", "))});
+  std::string rate =
+      fmt::format("{:.4g} tokens/s (80 % interval {:.4g} to {:.4g})", report.tokens_per_s.value,
+                  report.tokens_per_s.low, report.tokens_per_s.high);
+  if (report.gpus > 1) rate += fmt::format(", {:.4g} per GPU", report.tokens_per_s_per_gpu);
+  facts.rows.push_back({"throughput", std::move(rate)});
+  if (report.energy_per_token_j)
+    facts.rows.push_back({"energy", fmt::format("{:.3g} J per token at most: boards at their limit",
+                                                *report.energy_per_token_j)});
+  facts.rows.push_back(
+      {"prefill", fmt::format("{}, batch {}", format_ms(report.prefill.latency.total_ms),
+                              report.prefill.request.batch)});
+  facts.rows.push_back(
+      {"decode step", fmt::format("{} halfway, batch {}", format_ms(report.decode.latency.total_ms),
+                                  report.batch)});
+  return facts;
+}
+
+Facts generation_memory(const GenerateReport& report) {
+  const MemoryReport& memory = report.memory;
+  std::string needs = size_text(memory.total_bytes);
+  if (memory.capacity_bytes)
+    needs += fmt::format(" of {}: {}", size_text(*memory.capacity_bytes),
+                         memory.fits.value_or(false) ? "fits" : "DOES NOT FIT");
+  Facts facts{.title = "memory of the fullest GPU at full length",
+              .rows = {{"needs", std::move(needs)},
+                       {"for", fmt::format("weights {}, KV cache {}, activations {}",
+                                           size_text(memory.weights_bytes),
+                                           size_text(memory.kv_cache_bytes),
+                                           size_text(memory.activations_bytes))}}};
+  if (report.largest_batch)
+    facts.rows.push_back({"largest batch", fmt::format("{} sequences", *report.largest_batch)});
+  return facts;
+}
+
+}  // namespace
+
+Document describe(const GenerateReport& report) {
+  Document document;
+  document.title = generation_title(report);
+  document.subtitle = fmt::format("on {}{}, predictor: {}",
+                                  report.gpus > 1 ? fmt::format("{} x ", report.gpus) : "",
+                                  report.gpu_name, report.decode.predictor);
+  document.verdict = {
+      {.text = fmt::format("{:.4g} tokens/s, {} per token", report.tokens_per_s.value,
+                           format_ms(report.tpot_ms.value))}};
+  document.data = generation_json(report);
+  document.sections.push_back(generation_facts(report));
+  document.sections.push_back(generation_memory(report));
+  document.warnings = warnings_of(report.warnings);
+  document.provenance = report.provenance;
+  return document;
+}
+
+}  // namespace rooftile::report

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the kernels of a trace to its operators: by time and thread, by number, by inference; the
+// longest kernel carries the work; phases, annotations and the census of time.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "profile/evaluate.h"
+#include "profile/importer.h"
+#include "profile/select.h"
+#include "profile/traced_operator.h"
+
+namespace rooftile::profile {
+namespace {
+
+std::string op(const std::string& name, double ts, double dur, const std::string& args, int tid) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cpu_op","name":"{}","pid":1,"tid":{},"ts":{},"dur":{},"args":{{{}}}}},)",
+      name, tid, ts, dur, args);
+}
+std::string call(int correlation, double ts, int tid) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":{},"ts":{},)"
+      R"("dur":1,"args":{{"correlation":{}}}}},)",
+      tid, ts, correlation);
+}
+std::string kernel(const std::string& name, double ts, double dur, const std::string& args) {
+  return fmt::format(R"({{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":7,"ts":{},"dur":{},)"
+                     R"("args":{{"grid":[4,1,1],"block":[64,1,1],"device":0,{}}}}},)",
+                     name, ts, dur, args);
+}
+std::string annotation(const std::string& name, double ts, double dur, int tid) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"user_annotation","name":"{}","pid":1,"tid":{},"ts":{},"dur":{}}},)",
+      name, tid, ts, dur);
+}
+
+RawProfile traced(std::string events) {
+  events.pop_back();
+  auto profile = import_text("{\"traceEvents\":[" + events + "]}", "t.json");
+  EXPECT_TRUE(profile) << to_string(profile.error());
+  return profile ? *std::move(profile) : RawProfile{};
+}
+
+const TracedWork* work_of(const RawProfile& profile, std::size_t kernel, std::size_t launch) {
+  const std::uint32_t work = profile.kernels.at(kernel).launch_list.at(launch).work;
+  return work == 0 ? nullptr : &profile.works.at(work - 1);
+}
+
+const std::string kMm = R"("Input Dims":[[64,32],[32,16]],"Input type":["float","float"])";
+
+// The product is launched inside of aten::mm, which aten::linear wraps; the helper is shorter.
+TEST(KinetoOperators, TheLongestKernelOfTheInnermostKnownOperatorCarriesTheWork) {
+  const RawProfile p =
+      traced(op("aten::linear", 0, 100, R"("External id":1)", 5) +
+             op("aten::mm", 10, 50, R"("External id":2,)" + kMm, 5) + call(11, 20, 5) +
+             call(12, 30, 5) + kernel("splitk_sum", 200, 3, R"("correlation":12)") +
+             kernel("gemm", 150, 40, R"("correlation":11)"));
+  ASSERT_EQ(p.kernels.size(), 2U);
+  EXPECT_EQ(work_of(p, 0, 0), nullptr) << "a helper";
+  const TracedWork* work = work_of(p, 1, 0);
+  ASSERT_NE(work, nullptr);
+  EXPECT_EQ(work->operation, "aten::mm");
+  EXPECT_DOUBLE_EQ(work->work.flops.base(), 2.0 * 64 * 32 * 16);
+  const auto run = evaluate(p, {}, Catalog::embedded());
+  ASSERT_TRUE(run);
+  EXPECT_TRUE(run->kernels[1].from_shapes);
+  EXPECT_DOUBLE_EQ(run->kernels[1].flops->base(), 65536.0);
+  // A, B and C of 4 bytes each: 4 (64 32 + 32 16 + 64 16)
+  EXPECT_DOUBLE_EQ(run->kernels[1].bytes[2]->base(), 4.0 * (2048 + 512 + 1024));
+  EXPECT_FALSE(run->kernels[0].flops);
+}
+
+TEST(KinetoOperators, AnotherThreadsOperatorIsNotAsked) {
+  const RawProfile p = traced(op("aten::mm", 10, 50, kMm, 5) + call(11, 20, 6) +
+                              kernel("gemm", 150, 40, R"("correlation":11)"));
+  EXPECT_EQ(work_of(p, 0, 0), nullptr);
+}
+
+// Without the call, the number tells; where it repeats the correlation it names nothing.
+TEST(KinetoOperators, NumbersOfOperatorsAreTrustedOnlyWhereTheyNameOne) {
+  const std::string mm = op("aten::mm", 10, 50, R"("External id":7,)" + kMm, 5);
+  EXPECT_NE(work_of(traced(mm + kernel("g", 150, 40, R"("External id":7,"correlation":3)")), 0, 0),
+            nullptr);
+  EXPECT_EQ(work_of(traced(mm + kernel("g", 150, 40, R"("External id":7,"correlation":7)")), 0, 0),
+            nullptr);
+}
+
+TEST(KinetoOperators, LaunchesFromBeforeTheTraceAreInferred) {
+  const RawProfile p = traced(op("aten::mm", 10, 50, kMm, 5) + call(11, 20, 5) +
+                              kernel("gemm", 150, 40, R"("correlation":11)") +
+                              kernel("gemm", 5, 40, R"("correlation":2)"));
+  EXPECT_NE(work_of(p, 0, 0), nullptr);
+  ASSERT_FALSE(p.notes.empty());
+  EXPECT_NE(p.notes[0].find("1 launch without a call in the trace"), std::string::npos)
+      << p.notes[0];
+}
+
+// One call, four launches of the same kernel: a quarter of the work each.
+TEST(KinetoOperators, LaunchesOfOneKernelShareTheWork) {
+  std::string events = op("aten::mm", 10, 50, kMm, 5);
+  for (int i = 0; i < 4; ++i) {
+    events += call(i + 1, 20 + i, 5) +
+              kernel("gemm", 100 + 10 * i, 5, fmt::format(R"("correlation":{})", i + 1));
+  }
+  const auto run = evaluate(traced(events), {}, Catalog::embedded());
+  ASSERT_TRUE(run);
+  EXPECT_DOUBLE_EQ(run->kernels.at(0).flops->base(), 65536.0);
+  EXPECT_TRUE(run->kernels.at(0).flops_complete);
+}
+
+TEST(KinetoOperators, PhasesAndAnnotations) {
+  const RawProfile p = traced(annotation("step", 0, 1000, 5) + op("aten::mm", 10, 50, kMm, 5) +
+                              call(1, 20, 5) + op("AddmmBackward0", 100, 50, "", 5) +
+                              call(2, 120, 5) + annotation("Optimizer.step#Adam.step", 200, 50, 5) +
+                              call(3, 220, 5) + kernel("a", 300, 10, R"("correlation":1)") +
+                              kernel("b", 320, 20, R"("correlation":2)") +
+                              kernel("c", 350, 30, R"("correlation":3)"));
+  EXPECT_EQ(p.kernels[0].launch_list[0].phase, TracePhase::Forward);
+  EXPECT_EQ(p.kernels[1].launch_list[0].phase, TracePhase::Backward);
+  EXPECT_EQ(p.kernels[2].launch_list[0].phase, TracePhase::Optimizer);
+  const auto timeline = timeline_of(p);
+  ASSERT_TRUE(timeline);
+  ASSERT_EQ(timeline->phases.size(), 3U);
+  EXPECT_EQ(timeline->phases[0].name, "optimizer");
+  EXPECT_NEAR(timeline->phases[0].time.base(), 30e-6, 1e-12);
+  EXPECT_EQ(timeline->annotations.at(0).name, "step");
+  EXPECT_EQ(timeline->annotations.at(0).launches, 3);
+  const auto part = select(p, {.annotation = "Optimizer.step#Adam.step"});
+  ASSERT_TRUE(part) << to_string(part.error());
+  ASSERT_EQ(part->kernels.size(), 1U);
+  EXPECT_EQ(part->kernels[0].name, "c");
+  EXPECT_EQ(of_phase(p, TracePhase::Backward).kernels.at(0).name, "b");
+  const auto unknown = select(p, {.annotation = "stp"});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().hint.find("step"), std::string::npos) << unknown.error().hint;
+}
+
+// a 0-10, b 30-40 (called at 25, after a ended: 15 us of waiting), nccl 35-60 (20 us alone).
+TEST(Timeline, IdleTimeLatenessAndOverlap) {
+  const RawProfile p = traced(call(1, 100, 5) + call(2, 125, 5) + call(3, 101, 5) +
+                              kernel("a", 100, 10, R"("correlation":1)") +
+                              kernel("b", 130, 10, R"("correlation":2)") +
+                              kernel("ncclDevKernel_AllReduce", 135, 25, R"("correlation":3)"));
+  const auto timeline = timeline_of(p);
+  ASSERT_TRUE(timeline);
+  EXPECT_NEAR(timeline->span.base(), 60e-6, 1e-12);
+  EXPECT_NEAR(timeline->busy.base(), 40e-6, 1e-12);
+  EXPECT_NEAR(timeline->idle.base(), 20e-6, 1e-12);
+  EXPECT_NEAR(timeline->host_late->base(), 15e-6, 1e-12);
+  EXPECT_NEAR(timeline->communication.base(), 25e-6, 1e-12);
+  EXPECT_NEAR(timeline->exposed_communication.base(), 20e-6, 1e-12);
+  EXPECT_EQ(timeline->late_stretches, 0) << "one launch is no stretch";
+}
+
+TEST(Timeline, StretchesOfLateLaunches) {
+  std::string events;
+  for (int i = 0; i < 7; ++i) {
+    events += call(i + 1, 100 + 20 * i, 5) +
+              kernel("k", 105 + 20 * i, 5, fmt::format(R"("correlation":{})", i + 1));
+  }
+  const auto timeline = timeline_of(traced(events));
+  ASSERT_TRUE(timeline);
+  EXPECT_EQ(timeline->late_stretches, 1);
+  EXPECT_EQ(timeline->late_launches, 6);
+}
+
+ops::KernelWork only(const std::string& name, std::vector<TracedInput> inputs) {
+  const auto works = works_of({.name = name, .inputs = std::move(inputs)});
+  EXPECT_EQ(works.size(), 1U) << name;
+  return works.empty() ? ops::KernelWork{} : works.front();
+}
+
+TracedInput tensor(std::vector<std::int64_t> dims) {
+  return {.shapes = {std::move(dims)}, .type = "c10::BFloat16", .text = {}};
+}
+TracedInput plain(std::string text) {
+  return {.shapes = {}, .type = "Scalar", .text = std::move(text)};
+}
+
+TEST(TracedOperators, ProductsConvolutionsAndAttention) {
+  EXPECT_DOUBLE_EQ(
+      only("aten::addmm", {tensor({1024}), tensor({512, 256}), tensor({256, 1024})}).flops.base(),
+      2.0 * 512 * 256 * 1024);
+  EXPECT_DOUBLE_EQ(only("aten::bmm", {tensor({4, 64, 32}), tensor({4, 32, 128})}).flops.base(),
+                   2.0 * 4 * 64 * 32 * 128);
+  const std::vector<TracedInput> conv{
+      tensor({4, 3, 224, 224}), tensor({768, 3, 16, 16}), tensor({768}),
+      plain("[16, 16]"),        plain("[0, 0]"),          plain("[1, 1]"),
+      plain("False"),           plain("[0, 0]"),          plain("1")};
+  // 14 x 14 outputs
+  EXPECT_DOUBLE_EQ(only("aten::convolution", conv).flops.base(),
+                   2.0 * 4 * 768 * 14 * 14 * 3 * 16 * 16);
+  const std::vector<TracedInput> backward{tensor({10, 512, 7, 7}),
+                                          tensor({10, 512, 7, 7}),
+                                          tensor({512, 512, 3, 3}),
+                                          plain("[0]"),
+                                          plain("[1, 1]"),
+                                          plain("[1, 1]"),
+                                          plain("[1, 1]"),
+                                          plain("False"),
+                                          plain("[0, 0]"),
+                                          plain("1"),
+                                          plain("[True, True, False]")};
+  EXPECT_EQ(works_of({.name = "aten::convolution_backward", .inputs = backward}).size(), 2U);
+  // [batch, tokens, heads, width]: QK' and PV, 2 x 2 x 4 x 12 x 197 x 197 x 64
+  EXPECT_DOUBLE_EQ(
+      only("aten::_flash_attention_forward",
+           {tensor({4, 197, 12, 64}), tensor({4, 197, 12, 64}), tensor({4, 197, 12, 64})})
+          .flops.base(),
+      only("aten::_scaled_dot_product_flash_attention",
+           {tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64})})
+          .flops.base());
+}
+
+TEST(TracedOperators, StreamsMoveEachOperandOnce) {
+  const auto add = only("aten::add_", {tensor({4, 8}), tensor({1, 8}), plain("1")});
+  EXPECT_DOUBLE_EQ(add.flops.base(), 32.0);
+  EXPECT_DOUBLE_EQ(add.read.base(), 2.0 * (32 + 8));
+  EXPECT_DOUBLE_EQ(add.written.base(), 2.0 * 32);
+  const auto copy = only("aten::copy_", {tensor({4, 8}), tensor({4, 8}), plain("False")});
+  EXPECT_DOUBLE_EQ(copy.flops.base(), 0.0);
+  EXPECT_DOUBLE_EQ(copy.bytes().base(), 2.0 * 64);
+}
+
+TEST(TracedOperators, WhatDoesNotFitGivesNothing) {
+  for (const TracedOperator& wrong :
+       {TracedOperator{"aten::mm", {tensor({64, 32}), tensor({31, 16})}},
+        TracedOperator{"aten::mm", {tensor({64, 32})}}, TracedOperator{"aten::mm", {}},
+        TracedOperator{"aten::mm", {tensor({-1, 32}), tensor({32, 16})}},
+        TracedOperator{"aten::mm", {tensor({999'999'999, 999'999'999}), tensor({999'999'999, 2})}},
+        TracedOperator{"aten::convolution", {tensor({4, 3, 8, 8}), tensor({8, 3, 3, 3})}},
+        TracedOperator{"aten::no_such_thing", {tensor({4})}},
+        TracedOperator{"aten::add", {tensor({4}), tensor({5})}}}) {
+    EXPECT_TRUE(works_of(wrong).empty()) << wrong.name;
+  }
+}
+
+}  // namespace
+}  // namespace rooftile::profile

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rooftile/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "calibration/steps.h"
+#include "cost/stack_costs.h"
+#include "embedded_session.h"
+#include "temporary_folder.h"
+
+namespace rooftile {
+namespace {
+
+GenerateRequest request_of(const char* model) {
+  GenerateRequest request;
+  request.step.model = model;
+  request.step.gpu = "h100-sxm";
+  request.step.dtype = "bf16";
+  request.step.stack = "serving";
+  request.isl = 512;
+  request.osl = 128;
+  request.batch = 4;
+  return request;
+}
+
+GenerateReport run(const GenerateRequest& request) {
+  const auto report = testing::embedded_session().generate(request);
+  EXPECT_TRUE(report) << to_string(report.error());
+  return report.value_or(GenerateReport{});
+}
+
+// Hand-made from the steps: request = prefill + 127 mean decode steps; the mean lies between the
+// first and the last.
+TEST(Generate, ARequestIsItsSteps) {
+  const GenerateRequest request = request_of("llama3.1-8b");
+  const GenerateReport report = run(request);
+  Request step = request.step;
+  step.phase = "prefill";
+  step.batch = 4;
+  step.sequence = 512;
+  const auto prefill = testing::embedded_session().predict(step);
+  ASSERT_TRUE(prefill);
+  EXPECT_DOUBLE_EQ(report.ttft_ms.value, prefill->latency.total_ms);
+  EXPECT_NEAR(report.request_ms.value, report.ttft_ms.value + 127 * report.tpot_ms.value, 1e-9);
+  EXPECT_NEAR(report.tokens_per_s.value, 4 * 128 / (report.request_ms.value * 1e-3), 1e-6);
+  step.phase = "decode";
+  step.sequence.reset();
+  step.context = 512;
+  const auto first = testing::embedded_session().predict(step);
+  step.context = 512 + 126;
+  const auto last = testing::embedded_session().predict(step);
+  ASSERT_TRUE(first && last);
+  EXPECT_GE(report.tpot_ms.value, first->latency.total_ms);
+  EXPECT_LE(report.tpot_ms.value, last->latency.total_ms);
+  EXPECT_LT(report.tpot_ms.low, report.tpot_ms.value);
+  EXPECT_GT(report.tpot_ms.high, report.tpot_ms.value);
+}
+
+TEST(Generate, TheTimePerTokenGrowsWithContextAndBatch) {
+  double before = 0;
+  for (const std::int64_t isl : {128, 1024, 8192}) {
+    GenerateRequest request = request_of("llama3.1-8b");
+    request.isl = isl;
+    const double now = run(request).tpot_ms.value;
+    EXPECT_GT(now, before) << isl;
+    before = now;
+  }
+  before = 0;
+  for (const std::int64_t batch : {1, 8, 64}) {
+    GenerateRequest request = request_of("llama3.1-8b");
+    request.batch = batch;
+    const double now = run(request).tpot_ms.value;
+    EXPECT_GT(now, before) << batch;
+    before = now;
+  }
+}
+
+// In flight, the prompts of others are in the time per token: decode + batch / osl x share x one
+// prefill.
+TEST(Generate, AServerMixesPromptsIn) {
+  GenerateRequest request = request_of("llama3.1-8b");
+  const GenerateReport fixed = run(request);
+  request.concurrency = request.batch;
+  request.batch.reset();
+  const GenerateReport server = run(request);
+  const double share =
+      testing::embedded_session().stack_costs().value()->of("serving").prefill_share;
+  EXPECT_NEAR(server.tpot_ms.value,
+              fixed.tpot_ms.value + 4.0 / 128 * share * server.prefill.latency.total_ms, 1e-9);
+}
+
+// The largest batch fits, one more does not.
+TEST(Generate, TheLargestBatchIsTheLargest) {
+  GenerateRequest request = request_of("llama3.1-8b");
+  const GenerateReport report = run(request);
+  ASSERT_TRUE(report.largest_batch);
+  ASSERT_GT(*report.largest_batch, 4);
+  request.concurrency = *report.largest_batch;
+  request.batch.reset();
+  // Activations of a decode step grow a little with the batch.
+  request.concurrency =
+      static_cast<std::int64_t>(0.95 * static_cast<double>(*report.largest_batch));
+  EXPECT_TRUE(run(request).memory.fits.value_or(false));
+  request.concurrency = *report.largest_batch + 1;
+  EXPECT_FALSE(run(request).memory.fits.value_or(true));
+}
+
+TEST(Generate, BothKindsOfBatchAreAMistake) {
+  GenerateRequest request = request_of("llama3.1-8b");
+  request.concurrency = 4;
+  const auto report = testing::embedded_session().generate(request);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Usage);
+}
+
+constexpr const char* kHeader =
+    "case,source,framework,stack,gpu,system,gpus,model,phase,dtype,kv_dtype,weight_dtype,batch,"
+    "micro_batch,seq,context,output,tp,pp,vp,dp,cp,ep,zero,sp,recompute,optimizer,measured_ms,"
+    "memory_gib,note\n";
+
+TEST(Steps, WhatCannotBeExpressedIsSkippedWithItsReason) {
+  const testing::TemporaryFolder folder;
+  const std::string file = (folder.path() / "cases.csv").string();
+  std::ofstream(file) << kHeader
+                      << "a,s,f,serving,h100-sxm,,1,llama3-8b,decode,bf16,,,8,,,1024,,1,1,1,1,1,1,"
+                         "0,0,,,8.0,,\n"
+                      << "b,s,f,fsdp,h100-sxm,,8,llama3-8b,train,bf16,,,8,1,1024,,,1,1,1,8,1,1,3,0,"
+                         "none,adamw,900,40,\n"
+                      << "c,s,f,serving,h100-sxm,,1,no-such-model,decode,bf16,,,8,,,1024,,1,1,1,1,"
+                         "1,1,0,0,,,8.0,,\n"
+                      << "d,s,f,serving,h100-sxm,,1,llama3-8b,serve,bf16,,,8,,512,,256,1,1,1,1,1,1,"
+                         "0,0,,,9.0,,\n";
+  const auto evaluation = testing::embedded_session().evaluate_steps({.file = file}, {});
+  ASSERT_TRUE(evaluation) << to_string(evaluation.error());
+  ASSERT_EQ(evaluation->cases.size(), 4U);
+  EXPECT_TRUE(evaluation->cases[0].skipped.empty());
+  EXPECT_NE(evaluation->cases[1].skipped.find("ZeRO-3"), std::string::npos);
+  EXPECT_NE(evaluation->cases[2].skipped.find("no-such-model"), std::string::npos);
+  EXPECT_TRUE(evaluation->cases[3].skipped.empty());
+  EXPECT_EQ(evaluation->cases[3].row.assumed, "bf16 cache");
+  for (const std::size_t i : {0U, 3U}) {
+    const auto& one = evaluation->cases[i];
+    EXPECT_GT(one.predicted_ms, one.bound_ms);
+    EXPECT_LT(one.low_ms, one.high_ms);
+    EXPECT_LT(std::abs(one.error()), 1.0) << one.predicted_ms;
+  }
+  std::int64_t skipped = 0;
+  for (const auto& [reason, rows] : evaluation->skipped) skipped += rows;
+  EXPECT_EQ(skipped, 2);
+}
+
+TEST(Steps, AnUnknownPhaseIsAnErrorOfTheFile) {
+  const testing::TemporaryFolder folder;
+  const std::string file = (folder.path() / "cases.csv").string();
+  std::ofstream(file) << kHeader
+                      << "a,s,f,serving,h100-sxm,,1,llama3-8b,decoding,bf16,,,8,,,1024,,1,1,1,1,1,"
+                         "1,0,0,,,8.0,,\n";
+  const auto evaluation = testing::embedded_session().evaluate_steps({.file = file}, {});
+  ASSERT_FALSE(evaluation);
+  EXPECT_NE(to_string(evaluation.error()).find("decode"), std::string::npos);
+}
+
+TEST(StackCosts, AreWrittenAsTheyAreRead) {
+  const auto costs = cost::read_stack_costs(Catalog::embedded());
+  ASSERT_TRUE(costs) << to_string(costs.error());
+  const std::string text = cost::to_json(*costs);
+  const auto again = cost::parse_stack_costs(text, "x.json");
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(cost::to_json(*again), text);
+  EXPECT_FALSE(cost::parse_stack_costs("{}", "x.json"));
+}
+
+}  // namespace
+}  // namespace rooftile
