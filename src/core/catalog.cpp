@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kJson = ".json";
-constexpr std::array<std::string_view, 7> kFolders{
-    "architectures", "gpus", "memory_types", "models", "predictors", "stacks", "systems"};
+constexpr std::array<std::string_view, 8> kFolders{"architectures", "families", "gpus",
+                                                   "memory_types",  "models",   "predictors",
+                                                   "stacks",        "systems"};
 
 /// The embedded files of predictors, which have one name each.
 std::vector<std::string_view> predictor_files() {

@@ -291,7 +291,7 @@ Result<Value> ConfigScope::read_present(const JsonView& spec, const Found& found
   }
   if (type == "extent" && field.is_array()) {
     ROOFTILE_TRY(const auto sides, field.elements());
-    if (sides.size() != 2) return field.error("this has no two sides", "write [height, width]");
+    if (sides.size() != 2) return field.error("two sides are needed", "write [height, width]");
     List extent;
     for (const JsonView& side : sides) {
       ROOFTILE_TRY(const std::int64_t size, side.integer(1, kMaxConfigSize));
@@ -354,7 +354,7 @@ Status ConfigScope::check_spelling() const {
       const std::size_t allowed = key.size() < 8 ? 1 : 2;
       if (edit_distance(name, key) > allowed) continue;
       return object.error(fmt::format("missing key \"{}\"", key),
-                          fmt::format("\"{}\" is there: is it a misspelling?", printable(name)));
+                          fmt::format("\"{}\" is present: is it a misspelling?", printable(name)));
     }
   }
   return {};
