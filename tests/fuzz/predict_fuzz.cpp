@@ -13,6 +13,8 @@
 #include "memory_file.h"
 #include "report/describe.h"
 #include "report/writer.h"
+#include "rooftile/report.h"
+#include "rooftile/request.h"
 #include "study/session.h"
 
 namespace {
