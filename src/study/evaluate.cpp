@@ -177,16 +177,18 @@ Result<calibration::LabelEvaluation> Session::evaluate_labels(const EvaluateRequ
                                                               const Progress& progress) const {
   ROOFTILE_TRY(const std::string file, one_file(request));
   if (request.leave_one_gpu_out) ROOFTILE_CHECK(check_refit(request));
-  ROOFTILE_TRY(LeftOut predictors, request.leave_one_gpu_out
-                                       ? left_out_predictors(request, file, catalog(), progress)
-                                       : named_predictors(request.predictor, *this));
+  const double refits = request.leave_one_gpu_out ? 0.95 : 0.0;  // share of the time
+  ROOFTILE_TRY(LeftOut predictors,
+               request.leave_one_gpu_out
+                   ? left_out_predictors(request, file, catalog(), part_of(progress, 0, refits, ""))
+                   : named_predictors(request.predictor, *this));
   ROOFTILE_TRY(calibration::LabelEvaluation evaluation,
                calibration::evaluate_labels(
                    file, request.models, catalog(), predictors.predictors_of,
                    [this](const Request& step, const cost::Predictor& predictor) {
                      return predict(step, predictor);
                    },
-                   progress));
+                   part_of(progress, refits, 1, "steps")));
   evaluation.left_out = request.leave_one_gpu_out;
   for (std::string& note : predictors.notes) evaluation.warnings.push_back(std::move(note));
   return evaluation;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress of one part of a study: its fraction is from `begin` to `end` of the whole.
+// The progress of one part of a study: its fraction is from `begin` to `end` of the whole, and its
+// notes begin with its name where it has one.
 #pragma once
 
 #include <string>
@@ -13,9 +14,10 @@ namespace rooftile::study {
 inline Progress part_of(const Progress& whole, double begin, double end, std::string name) {
   if (!whole) return {};
   return [=, name = std::move(name)](const ProgressState& state) {
-    return whole({.fraction = begin + (end - begin) * state.fraction,
-                  .note = state.note.empty() ? name : name + ": " + state.note,
-                  .notice = state.notice});
+    return whole(
+        {.fraction = begin + (end - begin) * state.fraction,
+         .note = name.empty() || state.note.empty() ? name + state.note : name + ": " + state.note,
+         .notice = state.notice});
   };
 }
 
