@@ -184,6 +184,9 @@ Result<LabelEvaluation> evaluate_labels(const std::string& file, const std::stri
   }
   Dataset dataset;
   ROOFTILE_CHECK(read_dataset(file, catalog, dataset));
+  if (!dataset.counted.empty() || !dataset.simulated.empty())
+    return bad_input(file, "holds bytes, not whole steps",
+                     "rooftile evaluate traffic FILE reads it");
   if (dataset.steps.empty() && !dataset.empty())
     return bad_input(file, "holds kernels, not whole steps", "rooftile evaluate kernels reads it");
   std::vector<TimedRow> times;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibration/dataset.h"
+#include "calibration/labels.h"
 #include "calibration/validate_traffic.h"
 #include "core/catalog.h"
 #include "temporary_folder.h"
@@ -64,6 +65,9 @@ TEST_F(Layouts, AFileOfAnotherCommandIsSentThere) {
   const auto counted = read_datasets(std::vector{bytes}, catalog);
   ASSERT_FALSE(counted);
   EXPECT_NE(counted.error().hint.find("evaluate traffic"), std::string::npos);
+  const auto labels = evaluate_labels(bytes, folder.path().string(), catalog, {}, {}, {});
+  ASSERT_FALSE(labels);
+  EXPECT_NE(labels.error().hint.find("evaluate traffic"), std::string::npos);
   const auto traffic = validate_traffic({.file = steps}, catalog, {});
   ASSERT_FALSE(traffic);
   EXPECT_NE(traffic.error().hint.find("evaluate labels"), std::string::npos);
