@@ -42,6 +42,15 @@ std::vector<Listed> listed() {
   return files;
 }
 
+Result<Graph> import(const Catalog& catalog, const std::string& file, Step step) {
+  ImportOptions options;
+  options.step = step;
+  options.sequence = 64;
+  options.dtype = DType::Bf16;
+  options.attention = AttentionKind::Flash;
+  return import_model(catalog, (testing::shared_data() / "configs" / file).string(), options);
+}
+
 TEST(Configs, LoadAndHaveThePublishedParameters) {
   if (!testing::has_shared_data("configs/index.tsv")) GTEST_SKIP() << "no configs/index.tsv";
   const Catalog catalog = Catalog::embedded();
@@ -49,18 +58,12 @@ TEST(Configs, LoadAndHaveThePublishedParameters) {
   ASSERT_GT(files.size(), 80U);
   std::size_t loaded = 0;
   for (const Listed& entry : files) {
-    const std::string path = (testing::shared_data() / "configs" / entry.file).string();
-    const auto model = Model::open(catalog, path);
-    if (!model) {
-      EXPECT_NE(model.error().hint, "") << path;  // a refusal says how to go on
+    const auto graph = import(catalog, entry.file, Step::Infer);
+    if (!graph) {
+      EXPECT_NE(graph.error().hint, "") << entry.file;  // a refusal says how to go on
       continue;
     }
     ++loaded;
-    ImportOptions options;
-    options.dtype = DType::Bf16;
-    options.sequence = 64;
-    const auto graph = model->import(options);
-    ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
     if (!entry.parameters) continue;
     const double found = static_cast<double>(graph->parameters + graph->idle_parameters) / 1e9;
     EXPECT_NEAR(found, *entry.parameters, entry.tolerance * *entry.parameters) << entry.file;
@@ -73,16 +76,9 @@ TEST(Configs, EveryPhaseLowers) {
   if (!testing::has_shared_data("configs/index.tsv")) GTEST_SKIP() << "no configs/index.tsv";
   const Catalog catalog = Catalog::embedded();
   for (const Listed& entry : listed()) {
-    const auto model =
-        Model::open(catalog, (testing::shared_data() / "configs" / entry.file).string());
-    if (!model) continue;
+    if (!import(catalog, entry.file, Step::Infer)) continue;
     for (const Step step : {Step::Train, Step::Prefill, Step::Decode}) {
-      ImportOptions options;
-      options.step = step;
-      options.sequence = 32;
-      options.dtype = DType::Bf16;
-      options.attention = AttentionKind::Flash;
-      const auto graph = model->import(options);
+      const auto graph = import(catalog, entry.file, step);
       if (!graph) {
         EXPECT_EQ(graph.error().code, ErrorCode::Unsupported) << to_string(graph.error());
         continue;

@@ -30,19 +30,25 @@ bool is_family_name(std::string_view name) {
   });
 }
 
+Result<std::vector<std::string>> model_types_of(const JsonView& root) {
+  std::vector<std::string> types;
+  const auto list = root.find("model_types");
+  if (!list) return types;
+  ROOFTILE_TRY(const auto elements, list->elements());
+  for (const JsonView& element : elements) {
+    ROOFTILE_TRY(std::string type, element.string());
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
 }  // namespace
 
 Result<Family> Family::load(const Catalog& catalog, std::string_view name) {
   Family family;
   family.name_ = name;
   ROOFTILE_CHECK(family.read(catalog, name, 0));
-  if (const auto types = family.chain_.back().root().find("model_types")) {
-    ROOFTILE_TRY(const auto elements, types->elements());
-    for (const JsonView& element : elements) {
-      ROOFTILE_TRY(std::string type, element.string());
-      family.model_types_.push_back(std::move(type));
-    }
-  }
+  ROOFTILE_TRY(family.model_types_, model_types_of(family.chain_.back().root()));
   ROOFTILE_TRY(family.values_, family.merged("values"));
   ROOFTILE_TRY(family.per_layer_, family.merged("per_layer"));
   ROOFTILE_TRY(family.parts_, family.merged("parts"));
@@ -145,6 +151,13 @@ Result<std::shared_ptr<const Family>> Families::load(const std::string& name) {
   return loaded_.emplace(name, std::make_shared<const Family>(std::move(family))).first->second;
 }
 
+/// Of the file alone: what it extends need not be read to find a type.
+Result<std::vector<std::string>> Families::stated_types(const std::string& name) const {
+  ROOFTILE_TRY(const Catalog::File file, catalog_->read(family_file(name)));
+  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(file.content, file.name));
+  return model_types_of(document.root());
+}
+
 Result<std::shared_ptr<const Family>> Families::find(std::string_view model_type) {
   const auto has = [&](const Family& family) {
     const auto& types = family.model_types();
@@ -156,8 +169,8 @@ Result<std::shared_ptr<const Family>> Families::find(std::string_view model_type
     if (has(*family)) return family;
   }
   for (const std::string& name : names()) {
-    ROOFTILE_TRY(auto family, load(name));
-    if (has(*family)) return family;
+    ROOFTILE_TRY(const auto types, stated_types(name));
+    if (std::find(types.begin(), types.end(), model_type) != types.end()) return load(name);
   }
   return std::shared_ptr<const Family>();
 }
@@ -165,8 +178,8 @@ Result<std::shared_ptr<const Family>> Families::find(std::string_view model_type
 Result<std::vector<std::string>> Families::model_types() {
   std::set<std::string> types;
   for (const std::string& name : names()) {
-    ROOFTILE_TRY(const auto family, load(name));
-    types.insert(family->model_types().begin(), family->model_types().end());
+    ROOFTILE_TRY(const auto stated, stated_types(name));
+    types.insert(stated.begin(), stated.end());
   }
   return std::vector<std::string>(types.begin(), types.end());
 }

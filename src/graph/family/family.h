@@ -71,6 +71,8 @@ class Families {
   Result<std::vector<std::string>> model_types();
 
  private:
+  [[nodiscard]] Result<std::vector<std::string>> stated_types(const std::string& name) const;
+
   const Catalog* catalog_;
   std::map<std::string, std::shared_ptr<const Family>, std::less<>> loaded_;
 };

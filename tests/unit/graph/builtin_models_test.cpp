@@ -80,7 +80,6 @@ constexpr Published kPublished[] = {
     {"whisper-large-v3", 1'543'490'560},
     {"swin-t", 28'288'354},
     {"convnext-t", 28'589'128},
-    {"qwen2.5-72b", 72'706'203'648},
     {"deepseek-v2-lite", 15'706'484'224},
     // 671,026,419,200 with a correction of the routing per expert and layer, 58 * 256.
     {"deepseek-v3", 671'026'419'200 - 58 * 256},

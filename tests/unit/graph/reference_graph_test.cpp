@@ -345,7 +345,7 @@ TEST_P(ReferenceGraph, SameKernels) {
   options.sequence = c.sequence;
   const std::string config =
       (rooftile::testing::shared_data() / ("neusight/models/" + c.model + ".json")).string();
-  auto graph = import_model(Catalog(), config, options);
+  auto graph = import_model(Catalog::embedded(), config, options);
   ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
   for (Block& block : graph->blocks) {
     if (block.name == "layer") block.repeat = 1;  // one layer of these models was traced
