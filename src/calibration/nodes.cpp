@@ -132,6 +132,7 @@ Result<std::vector<TracedStep>> read_nodes(const std::string& file) {
   while (true) {
     ROOFTILE_TRY(const bool more, csv.next());
     if (!more) break;
+    ROOFTILE_CHECK(header.check_width(csv));
     const std::string on(trim(csv[device])), of(trim(csv[name]));
     if (steps.empty() || steps.back().device != on || steps.back().name != of) {
       TracedStep step;

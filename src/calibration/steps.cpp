@@ -223,6 +223,7 @@ Result<std::vector<StepRow>> read_steps(const std::string& file) {
   while (true) {
     ROOFTILE_TRY(const bool more, csv.next());
     if (!more) break;
+    ROOFTILE_CHECK(header.check_width(csv));
     ROOFTILE_TRY(StepRow row, read_row(StepFields(csv, columns), folder));
     rows.push_back(std::move(row));
   }

@@ -138,8 +138,7 @@ class Merger {
     const Node& second = block_.nodes[b];
     if (same_input && first.inputs != second.inputs) return false;
     return first.count == second.count && first.differentiable == second.differentiable &&
-           first.input_gradient == second.input_gradient &&
-           first.weights == second.weights &&
+           first.input_gradient == second.input_gradient && first.weights == second.weights &&
            alike(std::get<Op>(first.op), std::get<Op>(second.op)) && meet(sinks_[a], sinks_[b]);
   }
 

@@ -20,6 +20,7 @@ CONV = '--n 4 --c 64 --h 14 --w 14 --k 64 --r 3 --s 3 --pad 1'.split()
 # Command -> arguments that make it read the file.
 COMMANDS = {
     'predict': ['predict', 'gpt2', '--seq', '64', *GPU],
+    'generate': ['generate', 'gpt2', '--isl', '64', '--osl', '8', '--batch', '1', *GPU],
     'compare': ['compare', 'gpt2', '--seq', '64', '--gpus', 'v100-sxm2-16gb'],
     'kernel': ['kernel', 'gemm', '--m', '512', '--n', '512', '--k', '512', *GPU],
     'traffic': ['traffic', 'conv', *CONV, *GPU],

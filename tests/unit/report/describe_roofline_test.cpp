@@ -102,7 +102,7 @@ TEST(RooflineText, LowerBoundsAreMarkedInKernelsAndTotals) {
   // 2e9 FLOP in 4 ms are 500 GFLOP/s, on 1e8 bytes 20 FLOP/byte; all kernels: 5 ms and 2e8 bytes.
   EXPECT_THAT(text, HasSubstr(">=2.000 GFLOP, >=400 GFLOP/s\nintensity  dram >=10, FLOP/byte\n"));
   EXPECT_THAT(text, HasSubstr(">=-/-/20    >=500  fp32     >=5.0 %"));
-  EXPECT_THAT(text, HasSubstr("\n>= FLOP counters of 1 kernels are missing"));
+  EXPECT_THAT(text, HasSubstr("\n>= FLOP counters of 1 kernel are missing"));
   EXPECT_THAT(in_format("csv", chart), HasSubstr(",false,"));
   EXPECT_THAT(in_format("json", chart), HasSubstr("\"flops_complete\": false"));
   record.flops_complete = true;

@@ -195,7 +195,7 @@ TEST(RooflineSvg, LowerBoundsHaveArrows) {
   const std::string svg = roofline_svg(incomplete);
   EXPECT_EQ(count_of(svg, arrow), 4U);  // one per level, one in the legend
   EXPECT_THAT(svg, HasSubstr("&gt;=20.0 % of fp32"));
-  EXPECT_THAT(svg, HasSubstr("&gt;= FLOP counters of 1 kernels are missing"));
+  EXPECT_THAT(svg, HasSubstr("&gt;= FLOP counters of 1 kernel are missing"));
   incomplete.points[1].record.flops_complete = false;  // zero of the FLOPs that were counted
   EXPECT_THAT(roofline_svg(incomplete),
               HasSubstr("&gt;=10.0 % of DRAM; FLOPs unknown, not in the chart"));

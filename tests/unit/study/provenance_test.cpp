@@ -288,7 +288,7 @@ TEST_F(Replay, WhatIsNotAReportIsRefused) {
   EXPECT_THAT(failure(good.substr(0, 100)), HasSubstr("r.json"));
   nlohmann::json json = nlohmann::json::parse(good);
   json["schema"] = 2;
-  EXPECT_THAT(failure(json.dump()), HasSubstr("schema 2 is not known"));
+  EXPECT_THAT(failure(json.dump()), HasSubstr("schema 2 is not supported"));
   json["schema"] = 1;
   json["request"]["phase"] = "trian";
   const auto asked =
