@@ -346,6 +346,19 @@ report::TrafficReport start_report(const TrafficRequest& request,
   return report;
 }
 
+/// Counted bytes take at least as long as the levels need for them: a term that another one hid in
+/// the estimate is not in proportion.
+void bind_to_ceilings(const report::TrafficReport& report, report::LayerTraffic& layer) {
+  if (!layer.latency_exact_ms) return;
+  const auto bind = [&layer](double bytes, std::optional<double> ceiling) {
+    if (ceiling && *ceiling > 0)
+      layer.latency_exact_ms = std::max(*layer.latency_exact_ms, bytes / *ceiling * 1e3);
+  };
+  bind(layer.read.l1, report.l1_ceiling);
+  bind(layer.read.l2, report.l2_ceiling);
+  bind(layer.read.dram + layer.dram_written, report.dram_ceiling);
+}
+
 void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Study& study,
                report::TrafficReport& report) {
   const TrafficChoices& choices = study.choices;
@@ -419,6 +432,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
       return bad_input({}, "the count was stopped", {});
     }
     ROOFTILE_TRY(report::LayerTraffic layer, make_layer(operators[i], study));
+    bind_to_ceilings(report, layer);
     report::add_rates(kernel.work, machine, report.rates);
     report.layers.push_back(std::move(layer));
   }

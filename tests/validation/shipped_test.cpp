@@ -99,7 +99,8 @@ std::map<std::string, Row> table_of(const std::string& file) {
   const auto text = read_file(testing::source_folder() / file);
   EXPECT_TRUE(text) << file;
   std::map<std::string, std::size_t> columns;
-  for (const std::string_view line : split(text.value_or(""), '\n')) {
+  const std::string whole = text.value_or("");
+  for (const std::string_view line : split(whole, '\n')) {
     if (!line.starts_with("| ")) continue;
     std::vector<std::string> cells;
     for (const std::string_view cell : split(line, '|')) cells.emplace_back(trim(cell));
@@ -128,7 +129,8 @@ std::map<std::string, Row> card_rows() {
   const auto text = read_file(testing::source_folder() / "data/predictors/default/card.json");
   EXPECT_TRUE(text);
   const auto tenths = [](double share) { return std::round(share * 1000) / 10; };
-  for (const auto& row : nlohmann::json::parse(text.value_or("{}")).at("leave_one_gpu_out")) {
+  const auto card = nlohmann::json::parse(text.value_or("{}"));
+  for (const auto& row : card.at("leave_one_gpu_out")) {
     rows[row.at("group").get<std::string>()] = {.rows = row.at("cases").get<double>(),
                                                 .error = tenths(row.at("mean_error").get<double>()),
                                                 .bias = tenths(row.at("bias").get<double>())};

@@ -92,6 +92,7 @@ TEST(Traffic, NoLevelDeliversMoreThanItHas) {
         request.step.dtype = "fp16";
         request.traffic_model = model;
         request.algorithm = "implicit_gemm";
+        SCOPED_TRACE(std::string(gpu) + " " + model);
         const auto report = testing::embedded_session().traffic(request);
         ASSERT_TRUE(report) << to_string(report.error());
         const LayerTraffic& layer = report->layers.front();
