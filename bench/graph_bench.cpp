@@ -10,6 +10,7 @@ namespace {
 
 double milliseconds(const rooftile::Catalog& catalog, const char* model) {
   using namespace rooftile::graph;
+  namespace execution = rooftile::execution;
   ImportOptions options;
   options.step = Step::Train;
   options.sequence = 2048;

@@ -59,7 +59,9 @@ aggregate::ScalingStudy make_study(const hardware::Machine& machine,
     ops::forward(ops::Conv2d{.conv = conv}, {.precision = ops::precision_of(DType::Fp32)}, works);
     kernels.push_back({.name = "conv", .work = works.front()});
   }
-  return aggregate::ScalingStudy::make(kernels, machine, predictor).value();
+  return aggregate::ScalingStudy::make(kernels, machine, predictor,
+                                       {.step = aggregate::step_costs(predictor.constants().step)})
+      .value();
 }
 
 /// Seconds of the exact model on the convolutions of one variant.
