@@ -49,7 +49,7 @@ std::string work_text(const Report& report) {
 std::string throughput_text(const Report& report) {
   const ThroughputReport& t = report.throughput;
   std::vector<std::string> parts;
-  if (t.tokens_per_s) parts.push_back(fmt::format("{:.4g} tokens/s", *t.tokens_per_s));
+  if (t.tokens_per_s) parts.push_back(per_second(*t.tokens_per_s) + " tokens/s");
   if (t.images_per_s) parts.push_back(fmt::format("{:.4g} images/s", *t.images_per_s));
   if (report.parallel && report.parallel->gpus > 1 && t.tokens_per_s_per_gpu)
     parts.push_back(fmt::format("{:.4g} per GPU", *t.tokens_per_s_per_gpu));

@@ -179,4 +179,9 @@ std::string csv_field(std::string_view text) {
   return out + '"';
 }
 
+std::string per_second(double rate) {
+  constexpr double kDigitsEnough = 1000;
+  return rate < kDigitsEnough ? fmt::format("{:.4g}", rate) : fmt::format("{:.0f}", rate);
+}
+
 }  // namespace rooftile::report

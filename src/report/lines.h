@@ -52,4 +52,7 @@ std::string safe_lines(std::string_view text);
 /// a number.
 std::string csv_field(std::string_view text);
 
+/// Per second, without powers of ten: "412.3", "100800".
+std::string per_second(double rate);
+
 }  // namespace rooftile::report
