@@ -233,10 +233,15 @@ Result<AttentionKind> parse_attention(std::string_view text) {
 
 Result<Graph> import_text(std::string_view text, const std::string& name,
                           const ImportOptions& options) {
-  ROOFTILE_TRY(const JsonDocument document, parse_model(text, name));
-  const JsonView root = document.root();
   const Catalog catalog = Catalog::embedded();
   Families families(catalog);
+  return import_text(text, name, options, families);
+}
+
+Result<Graph> import_text(std::string_view text, const std::string& name,
+                          const ImportOptions& options, Families& families) {
+  ROOFTILE_TRY(const JsonDocument document, parse_model(text, name));
+  const JsonView root = document.root();
   std::shared_ptr<const Family> family;
   if (is_hf_config(root)) {
     ROOFTILE_TRY(family, family_of(root, families));

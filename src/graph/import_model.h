@@ -21,6 +21,7 @@
 namespace rooftile::graph {
 
 class Family;
+class Families;
 
 enum class AttentionKind : std::uint8_t {
   Eager,  ///< scores are written to memory: two batched products, scaling, mask, softmax
@@ -84,6 +85,8 @@ Result<Graph> import_model(const Catalog& catalog, std::string_view model,
 /// that are built in.
 Result<Graph> import_text(std::string_view text, const std::string& name,
                           const ImportOptions& options);
+Result<Graph> import_text(std::string_view text, const std::string& name,
+                          const ImportOptions& options, Families& families);
 
 struct ModelSummary {
   std::string name;    ///< as `import_model` takes it: "gpt2-large"

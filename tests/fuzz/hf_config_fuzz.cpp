@@ -4,10 +4,13 @@
 #include <string_view>
 
 #include "execution/launches.h"
+#include "graph/family/family.h"
 #include "graph/import_model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rooftile::graph;
+  static const rooftile::Catalog kCatalog = rooftile::Catalog::embedded();
+  static Families families(kCatalog);  // files that are built in are read once
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const Step step : {Step::Train, Step::Decode}) {
     ImportOptions options;
@@ -15,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.batch = 3;
     options.sequence = 16;
     options.attention = step == Step::Train ? AttentionKind::Eager : AttentionKind::Flash;
-    const auto graph = import_text(text, "fuzz.json", options);
+    const auto graph = import_text(text, "fuzz.json", options, families);
     if (!graph) {
       if (graph.error().message.empty()) std::abort();  // every refusal says why
       continue;

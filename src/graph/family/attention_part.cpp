@@ -52,6 +52,7 @@ Result<AttentionSpec> BlockTemplate::attention_spec(const Fields& fields) const 
   ROOFTILE_TRY(spec.contiguous, fields.flag("contiguous", true));
   ROOFTILE_TRY(spec.latent, fields.flag("latent", false));
   ROOFTILE_TRY(spec.sinks, fields.flag("sinks", false));
+  ROOFTILE_TRY(spec.floor, fields.flag("floor", false));
   return spec;
 }
 
@@ -73,11 +74,11 @@ Result<TokenCounts> BlockTemplate::attention_tokens(const Fields& fields,
 }
 
 Status BlockTemplate::add_attention_part(const JsonView& view, Site& site) {
-  constexpr std::array<std::string_view, 23> kKeys{
-      "name",     "part",  "when",       "inputs",        "label",       "heads",
-      "kv_heads", "keys",  "head_dim",   "causal",        "value_dim",   "window",
-      "scale",    "mask",  "sinks",      "latent",        "dropout",     "mask_elements",
-      "keep",     "write", "contiguous", "mask_gradient", "cached_width"};
+  constexpr std::array<std::string_view, 24> kKeys{
+      "name",     "part",  "when",       "inputs",        "label",        "heads",
+      "kv_heads", "keys",  "head_dim",   "causal",        "value_dim",    "window",
+      "scale",    "mask",  "sinks",      "latent",        "dropout",      "mask_elements",
+      "keep",     "write", "contiguous", "mask_gradient", "cached_width", "floor"};
   ROOFTILE_CHECK(view.expect_keys(kKeys));
   const Fields fields(view, scope_);
   ROOFTILE_TRY(AttentionSpec spec, attention_spec(fields));

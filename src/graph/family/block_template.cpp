@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::size_t kMaxPartDepth = 8;
 constexpr std::size_t kMaxBlockNodes = 2000;
-constexpr std::array<std::string_view, 11> kNodeKeys{
-    "name", "op", "part", "use", "when", "inputs", "label", "each", "shared", "constant", "idle"};
+constexpr std::array<std::string_view, 12> kNodeKeys{"name",   "op",       "part",  "use",
+                                                     "when",   "inputs",   "label", "each",
+                                                     "shared", "constant", "idle",  "synchronizes"};
 
 /// A refusal of transformer.h or of an operator, said of the node.
 tl::unexpected<Error> at_node(Error error, const std::string& model, const std::string& block,
@@ -72,7 +73,7 @@ Result<Block> BlockTemplate::build(const JsonView& view, const std::string& name
 Status BlockTemplate::add_nodes(const JsonView& list, Site& site) {
   ROOFTILE_TRY(const auto views, list.elements());
   for (const JsonView& view : views) {
-    if (block_->size() > kMaxBlockNodes) return list.error("a block of too many nodes");
+    if (block_->size() > kMaxBlockNodes) return list.error("the block has too many nodes");
     ROOFTILE_CHECK(add_node(view, site));
   }
   return {};
@@ -165,6 +166,9 @@ Status BlockTemplate::finish_node(const JsonView& view, Node& node) const {
     node.differentiable = !is_constant;
     node.input_gradient = !is_constant;
   }
+  if (const auto waits = view.find("synchronizes")) {
+    ROOFTILE_TRY(node.synchronizes, scope_.truth(*waits));
+  }
   const auto shared = view.find("shared");
   if (!shared) return {};
   ROOFTILE_TRY(const Value value, scope_.evaluate(*shared));
@@ -237,7 +241,7 @@ Status BlockTemplate::use_part(const JsonView& view, Site& site) {
     return field.error(fmt::format("unknown part \"{}\"", printable(name)),
                        "it has to be in \"parts\" of the family or of one that it extends");
   }
-  if (++depth_ > kMaxPartDepth) return field.error("parts that use each other too deep");
+  if (++depth_ > kMaxPartDepth) return field.error("parts use each other too deeply");
   Site inner;
   if (view.find("name")) {
     ROOFTILE_TRY(inner.prefix, full_name(view, site));

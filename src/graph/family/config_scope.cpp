@@ -69,7 +69,7 @@ Result<std::vector<std::string>> texts(const JsonView& view) {
     ROOFTILE_TRY(std::string text, element.string());
     out.push_back(std::move(text));
   }
-  if (out.empty()) return view.error("an empty list of keys");
+  if (out.empty()) return view.error("the list of keys is empty");
   return out;
 }
 
@@ -112,10 +112,10 @@ Result<Value> literal(const JsonView& view) {
     }
     return Value(number);
   }
-  if (!view.is_array()) return view.error("expected a number, a text, true or false, or a list");
+  if (!view.is_array()) return view.error("expected a number, a string, true or false, or a list");
   ROOFTILE_TRY(const auto elements, view.elements());
   if (elements.size() > kMaxListed) {
-    return view.error(fmt::format("a list of {} elements", elements.size()),
+    return view.error(fmt::format("the list has {} elements", elements.size()),
                       fmt::format("up to {}", kMaxListed));
   }
   List list;

@@ -77,10 +77,11 @@ bool is_digit(char c) {
 
 Result<Value> add(const Value& a, const Value& b) {
   if (a.text() != nullptr && b.text() != nullptr) return Value(*a.text() + *b.text());
-  if (!a.is_number() || !b.is_number()) return wrong("only numbers or texts can be added");
+  if (!a.is_number() || !b.is_number()) return wrong("only numbers or strings can be added");
   if (a.integer() == nullptr || b.integer() == nullptr) return Value(a.number() + b.number());
   std::int64_t sum = 0;
-  if (__builtin_add_overflow(*a.integer(), *b.integer(), &sum)) return wrong("too large a number");
+  if (__builtin_add_overflow(*a.integer(), *b.integer(), &sum))
+    return wrong("the number is too large");
   return Value(sum);
 }
 
@@ -106,7 +107,7 @@ Result<Value> arithmetic(char op, const Value& a, const Value& b) {
     out = op == '%' ? rest : (x - rest) / y;
     overflow = x < -(std::int64_t{1} << 60);
   }
-  if (overflow) return wrong("too large a number");
+  if (overflow) return wrong("the number is too large");
   return Value(out);
 }
 
@@ -141,7 +142,7 @@ Result<Value> extreme(const List& in, bool most) {
 }
 
 Result<std::int64_t> whole(double value) {
-  if (!(std::abs(value) < 9e15)) return wrong("too large a number");
+  if (!(std::abs(value) < 9e15)) return wrong("the number is too large");
   return static_cast<std::int64_t>(value);
 }
 
@@ -184,7 +185,7 @@ Result<Value> call_has(const List& in) {
   return Value(in[0].text()->find(*in[1].text()) != std::string::npos);
 }
 Result<Value> call_after(const List& in) {
-  if (in[0].text() == nullptr || in[1].text() == nullptr) return wrong("after() needs two texts");
+  if (in[0].text() == nullptr || in[1].text() == nullptr) return wrong("after() needs two strings");
   const std::string& words = *in[0].text();
   return Value(words.starts_with(*in[1].text()) ? words.substr(in[1].text()->size()) : words);
 }
@@ -218,7 +219,7 @@ class Evaluation {
       : text_(text), scope_(scope), skip_(scope == nullptr ? 1 : 0) {}
 
   Result<Value> run() {
-    if (text_.size() > kMaxExpression) return wrong("an expression this long is not read");
+    if (text_.size() > kMaxExpression) return wrong("the expression is too long");
     ROOFTILE_TRY(Value value, choice());
     space();
     if (at_ < text_.size()) {
@@ -244,7 +245,7 @@ class Evaluation {
   }
 
   Result<Value> choice() {
-    if (++nesting_ > kMaxNesting) return wrong("an expression nested this deep is not read");
+    if (++nesting_ > kMaxNesting) return wrong("the expression is nested too deeply");
     ROOFTILE_TRY(Value value, either());
     if (take("?")) {
       const bool yes = value.truth();
@@ -287,7 +288,7 @@ class Evaluation {
 
   Result<Value> negation() {
     if (!take("not")) return comparison();
-    if (++nesting_ > kMaxNesting) return wrong("an expression nested this deep is not read");
+    if (++nesting_ > kMaxNesting) return wrong("the expression is nested too deeply");
     ROOFTILE_TRY(const Value value, negation());
     --nesting_;
     return Value(!value.truth());
@@ -341,12 +342,12 @@ class Evaluation {
         value = Value((*items)[static_cast<std::size_t>(at)]);
       } else if (const std::string* words = value.text()) {
         if (at < 0 || at >= static_cast<std::int64_t>(words->size())) {
-          return wrong(
-              fmt::format("a text of {} letters has no letter {}", words->size(), index.printed()));
+          return wrong(fmt::format("a string of {} characters has no character {}", words->size(),
+                                   index.printed()));
         }
         value = Value(std::string(1, (*words)[static_cast<std::size_t>(at)]));
       } else {
-        return wrong("only lists and texts have elements");
+        return wrong("only lists and strings have elements");
       }
     }
     return value;
@@ -354,7 +355,7 @@ class Evaluation {
 
   Result<Value> primary() {
     space();
-    if (at_ >= text_.size()) return wrong("an expression ends too early");
+    if (at_ >= text_.size()) return wrong("the expression ends too early");
     const char c = text_[at_];
     if (take("(")) {
       ROOFTILE_TRY(Value value, choice());
@@ -364,7 +365,7 @@ class Evaluation {
     if (take("[")) return Result<Value>(items("]").map([](List l) { return Value(std::move(l)); }));
     if (c == '-') {
       ++at_;
-      if (++nesting_ > kMaxNesting) return wrong("an expression nested this deep is not read");
+      if (++nesting_ > kMaxNesting) return wrong("the expression is nested too deeply");
       ROOFTILE_TRY(const Value value, postfix());
       --nesting_;
       return skip_ > 0 ? Result<Value>(Value()) : arithmetic('-', Value(std::int64_t{0}), value);
@@ -378,7 +379,7 @@ class Evaluation {
   Result<Value> quoted() {
     const std::size_t end = text_.find('\'', at_ + 1);
     if (end == std::string_view::npos)
-      return wrong("a text without its closing ' in an expression");
+      return wrong("the closing ' of a string is missing in an expression");
     std::string words(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return Value(std::move(words));
@@ -401,7 +402,7 @@ class Evaluation {
       ROOFTILE_TRY(Value value, choice());
       list.push_back(std::move(value));
     } while (take(","));
-    if (!take(close)) return wrong(fmt::format("a list without its \"{}\"", close));
+    if (!take(close)) return wrong(fmt::format("the closing \"{}\" of a list is missing", close));
     return list;
   }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "core/provenance.h"
 #include "core/text.h"
@@ -62,8 +61,9 @@ Status Family::read(const Catalog& catalog, std::string_view name, std::size_t d
   ROOFTILE_TRY(const JsonView version, root.at("rooftile_family"));
   ROOFTILE_TRY(const std::int64_t number, version.integer(0, 1000));
   if (number != kFamilyVersion) {
-    return version.unsupported(fmt::format("version {} of the family format", number),
-                               fmt::format("this program reads version {}", kFamilyVersion));
+    return version.unsupported(
+        fmt::format("version {} of the family format is not supported", number),
+        fmt::format("this program reads version {}", kFamilyVersion));
   }
   if (const auto base = root.find("extends")) {
     ROOFTILE_TRY(const std::string text, base->string());
@@ -151,11 +151,18 @@ Result<std::shared_ptr<const Family>> Families::load(const std::string& name) {
   return loaded_.emplace(name, std::make_shared<const Family>(std::move(family))).first->second;
 }
 
-/// Of the file alone: what it extends need not be read to find a type.
-Result<std::vector<std::string>> Families::stated_types(const std::string& name) const {
-  ROOFTILE_TRY(const Catalog::File file, catalog_->read(family_file(name)));
-  ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(file.content, file.name));
-  return model_types_of(document.root());
+/// What the files themselves say: what they extend need not be read to find a type.
+Status Families::read_types() {
+  if (!types_.empty()) return {};
+  std::map<std::string, std::string, std::less<>> types;
+  for (const std::string& name : names()) {
+    ROOFTILE_TRY(const Catalog::File file, catalog_->read(family_file(name)));
+    ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(file.content, file.name));
+    ROOFTILE_TRY(const std::vector<std::string> stated, model_types_of(document.root()));
+    for (const std::string& type : stated) types.try_emplace(type, name);
+  }
+  types_ = std::move(types);
+  return {};
 }
 
 Result<std::shared_ptr<const Family>> Families::find(std::string_view model_type) {
@@ -168,20 +175,16 @@ Result<std::shared_ptr<const Family>> Families::find(std::string_view model_type
     ROOFTILE_TRY(auto family, load(std::string(model_type)));
     if (has(*family)) return family;
   }
-  for (const std::string& name : names()) {
-    ROOFTILE_TRY(const auto types, stated_types(name));
-    if (std::find(types.begin(), types.end(), model_type) != types.end()) return load(name);
-  }
+  ROOFTILE_CHECK(read_types());
+  if (const auto known = types_.find(model_type); known != types_.end()) return load(known->second);
   return std::shared_ptr<const Family>();
 }
 
 Result<std::vector<std::string>> Families::model_types() {
-  std::set<std::string> types;
-  for (const std::string& name : names()) {
-    ROOFTILE_TRY(const auto stated, stated_types(name));
-    types.insert(stated.begin(), stated.end());
-  }
-  return std::vector<std::string>(types.begin(), types.end());
+  ROOFTILE_CHECK(read_types());
+  std::vector<std::string> types;
+  for (const auto& [type, name] : types_) types.push_back(type);
+  return types;
 }
 
 }  // namespace rooftile::graph

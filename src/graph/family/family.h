@@ -71,10 +71,11 @@ class Families {
   Result<std::vector<std::string>> model_types();
 
  private:
-  [[nodiscard]] Result<std::vector<std::string>> stated_types(const std::string& name) const;
+  Status read_types();
 
   const Catalog* catalog_;
   std::map<std::string, std::shared_ptr<const Family>, std::less<>> loaded_;
+  std::map<std::string, std::string, std::less<>> types_;  ///< family of each type, once asked for
 };
 
 /// Checks every family and that no two of them claim one model type.

@@ -135,7 +135,7 @@ struct Scheme {
 Status read_patterns(const JsonView& view, Rule& rule) {
   if (!view.is_array()) return {};
   ROOFTILE_TRY(const auto elements, view.elements());
-  if (elements.size() > kMaxPatterns) return view.error("too long a list of modules");
+  if (elements.size() > kMaxPatterns) return view.error("the list of modules is too long");
   for (const JsonView& element : elements) {
     ROOFTILE_TRY(const std::string text, element.string());
     rule.patterns.push_back(parse_pattern(text));
@@ -179,7 +179,8 @@ std::optional<ops::WeightFormat> format_named(std::string_view name) {
 /// Weights of `bits` bits with an FP16 scale and a zero point per group, expanded before products.
 Result<ops::WeightFormat> weight_only(const JsonView& view, double bits, double group) {
   if (!(bits >= 1 && bits <= 16)) {
-    return view.unsupported(fmt::format("weights of {} bits", bits), "1 to 16 bits are read");
+    return view.unsupported(fmt::format("weights of {} bits are not supported", bits),
+                            "1 to 16 bits are");
   }
   const double shared_by = group > 0 ? group : 4096;  // -1: one scale per row
   return ops::WeightFormat{.bytes = grouped(bits / 8, 2 + bits / 8, shared_by)};

@@ -123,7 +123,7 @@ class TemplateBuilder {
     }
     if (layers > kMaxPattern) {
       return scope_.config().unsupported(
-          fmt::format("{} layers with a pattern", layers),
+          fmt::format("{} layers that follow a pattern are too many", layers),
           fmt::format("up to {} layers may differ from each other", kMaxPattern));
     }
     ROOFTILE_TRY(const std::vector<LayerKind> found, kinds(names, layers));

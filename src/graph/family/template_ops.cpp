@@ -57,8 +57,8 @@ Result<std::string> Fields::text(std::string_view key, std::string_view fallback
   if (!view) return std::string(fallback);
   ROOFTILE_TRY(const Value value, scope_.evaluate(*view));
   if (const std::string* words = value.text()) return *words;
-  return view->error(fmt::format("expected a text, found {}", value.printed()),
-                     "a text in an expression stands in ' '");
+  return view->error(fmt::format("expected a string, found {}", value.printed()),
+                     "a string in an expression is written between ' and '");
 }
 
 Result<Shape> Fields::shape(std::string_view key, const Shape& fallback) const {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -227,7 +228,8 @@ Status check_limits(const ConfigScope& scope, const TokenCounts& tokens) {
 }  // namespace
 
 bool is_hf_config(const JsonView& document) {
-  return document.find("model_type").has_value() || document.find("architectures").has_value();
+  const bool sizes = document.find("hidden_size") && document.find("num_hidden_layers");
+  return document.find("model_type") || document.find("architectures") || sizes;
 }
 
 namespace {
@@ -245,6 +247,22 @@ Result<std::shared_ptr<const Family>> family_of_class(const std::string& name, F
     longest = prefix;
   }
   return best;
+}
+
+/// Files of 2019 say neither type nor class: the longest type in the file's own name, as
+/// transformers itself reads them ("roberta-base.json", "roberta-base/config.json").
+Result<std::shared_ptr<const Family>> family_of_file(const JsonView& document, Families& families) {
+  const std::filesystem::path path(document.where().substr(0, document.where().rfind(':')));
+  const std::string name =
+      to_lower((path.parent_path().filename() / path.filename()).generic_string());
+  ROOFTILE_TRY(const auto types, families.model_types());
+  std::string longest;
+  for (const std::string_view type : types) {
+    if (type.size() > longest.size() && name.find(type) != std::string::npos) longest = type;
+  }
+  if (!longest.empty()) return families.find(longest);
+  return document.unsupported("has neither \"model_type\" nor \"architectures\"",
+                              "add \"model_type\", as in \"model_type\": \"bert\"");
 }
 
 /// The likeliest relative: a misspelling, or the longest common beginning of at least four letters.
@@ -270,6 +288,7 @@ constexpr std::string_view kWayOn =
 
 Result<std::shared_ptr<const Family>> family_of(const JsonView& document, Families& families) {
   const auto field = document.find("model_type");
+  if (!field && !document.find("architectures")) return family_of_file(document, families);
   if (!field) {
     ROOFTILE_TRY(const std::string name, architecture_of(document));
     ROOFTILE_TRY(auto family, family_of_class(name, families));
@@ -316,6 +335,9 @@ Result<Graph> import_hf_config(const ModelSource& source, const ImportOptions& o
   Graph graph = std::move(built.graph);
   graph.sequence = tokens.queries;
   graph.context = tokens.keys - tokens.queries;
+  if (!type && architecture.empty())
+    graph.notes.push_back(
+        fmt::format("model_type: the file has none, its name says {}", model_type));
   graph.family = std::move(model_type);
   ROOFTILE_TRY(std::vector<std::string> notes,
                notes_on(document, classes, architecture, head, options));

@@ -235,7 +235,7 @@ Result<const NativeOp*> find_op(const JsonView& view) {
 }
 
 Status check_keys(const JsonView& view, const NativeOp& op) {
-  std::vector<std::string_view> keys{"name", "op", "inputs", "shared_weights"};
+  std::vector<std::string_view> keys{"name", "op", "inputs", "shared_weights", "synchronizes"};
   keys.insert(keys.end(), op.keys.begin(), op.keys.end());
   return view.expect_keys(keys);
 }
@@ -325,6 +325,7 @@ Status NativeImporter::add_node(const JsonView& view, Block& block, Tensors& loc
     return view.error(status.error().message, status.error().hint);
   }
   ROOFTILE_TRY(const bool shared, fields.flag("shared_weights", false));
+  ROOFTILE_TRY(node.synchronizes, fields.flag("synchronizes", false));
   const Shape output = inferred.output.value_or(ops::output_of(inferred.op));
   if (!checked_product(output.sizes())) {
     return view.error(fmt::format("a tensor of {} is too large", to_string(output)),

@@ -181,6 +181,8 @@ std::string add_eager_attention(BlockBuilder& block, const TokenCounts& t,
                     broadcast(Function::Add, scores, spec.mask_elements, spec.mask_gradient), {x});
       break;
   }
+  if (spec.floor)
+    x = block.add(prefix + "floor", broadcast(Function::Maximum, scores, 1, false), {x});
   x = spec.sinks ? add_sinks(block, scores, x, prefix)
                  : block.add(prefix + "softmax", ops::Softmax{.shape = scores}, {x});
   x = add_dropout(block, t, spec.dropout, scores, x, prefix + "probs_dropout");

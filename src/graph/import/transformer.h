@@ -96,7 +96,8 @@ struct AttentionSpec {
   bool contiguous = true;      ///< the output is copied back to batch x token x head order
   std::int64_t value_dim = 0;  ///< 0 = head_dim
   bool latent = false;         ///< the values are the first columns of the keys
-  bool sinks = false;          ///< every head has a learned score that no value belongs to
+  bool floor = false;  ///< masked scores are raised to the smallest number (unfused attention)
+  bool sinks = false;  ///< every head has a learned score that no value belongs to
   [[nodiscard]] ops::AttentionShape shape(const TokenCounts& tokens) const;
 };
 

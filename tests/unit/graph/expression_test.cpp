@@ -54,14 +54,21 @@ TEST(Expression, ListsAndTexts) {
   EXPECT_EQ(value("'MEM*'[3]"), "*");
   EXPECT_EQ(value("after('gated-gelu', 'gated-')"), "gelu");
   EXPECT_EQ(value("sum([1, 2, 3])"), "6");
+  EXPECT_EQ(value("starts_with('gated-gelu', 'gated')"), "true");
+  EXPECT_EQ(value("starts_with('gelu', 'gated')"), "false");
+  EXPECT_EQ(value("starts_with(absent, 'g')"), "false");
+  EXPECT_EQ(value("starts_with('g', absent)"), "false");
+  EXPECT_EQ(value("has('relu2', 'lu')"), "true");
+  EXPECT_EQ(value("has(absent, 'lu')"), "false");
+  EXPECT_EQ(value("has('relu2', absent)"), "false");
 }
 
 TEST(Expression, MistakesAreErrorsAndNothingWraps) {
   EXPECT_EQ(value("1 / 0"), "error: division by zero");
-  EXPECT_EQ(value("9000000000000000000 * 9"), "error: too large a number");
+  EXPECT_EQ(value("9000000000000000000 * 9"), "error: the number is too large");
   EXPECT_EQ(value("kinds[2]"), "error: a list of 2 has no element 2");
   EXPECT_EQ(value("nothing"), "error: unknown name");
-  EXPECT_EQ(value("1 +"), "error: an expression ends too early");
+  EXPECT_EQ(value("1 +"), "error: the expression ends too early");
   EXPECT_EQ(value("1 2"), "error: unexpected \"2\" in an expression");
   EXPECT_EQ(value("mix(1)"), "error: unknown function \"mix\"");
   EXPECT_EQ(value(std::string(100, '(')).substr(0, 6), "error:");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <regex>
 #include <set>
@@ -363,6 +364,13 @@ TEST_P(ReferenceGraph, SameKernels) {
     }
   }
   for (const auto& [key, count] : actual) {
+    // R8: torch.max over OPT's scores and its floor is in the measured nodes, not in the graphs; five
+    // kernels are its gradient.
+    const bool of_floor =
+        std::ranges::any_of(std::array{"forward maximum ", "backward divu ", "backward eq ",
+                                       "backward lt ", "backward masked_fill ", "backward where "},
+                            [&](const char* start) { return key.starts_with(start); });
+    if (of_floor && c.model.starts_with("opt")) continue;
     if (!expected.contains(key)) difference += key + ": ours only, " + std::to_string(count) + "\n";
   }
   EXPECT_EQ(difference, "");
