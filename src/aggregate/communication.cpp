@@ -59,6 +59,38 @@ TransferTime ring(const Message& message, const GroupLink& link, const LinkConst
   return t;
 }
 
+Message message_of(const ops::Collective& collective, const GroupLink& link) {
+  using ops::CollectiveKind;
+  const auto n = static_cast<double>(collective.gpus);
+  const auto nodes = static_cast<double>(link.nodes);
+  const Bytes part = collective.bytes * ((n - 1) / n);
+  const Bytes from_node = collective.bytes * ((nodes - 1) / nodes);
+  switch (collective.kind) {
+    case CollectiveKind::AllReduce:
+      return {.wire = part * 2.0, .steps = 2 * (n - 1), .from_gpu = part, .from_node = from_node};
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter:
+      return {.wire = part, .steps = n - 1, .from_gpu = part, .from_node = from_node};
+    case CollectiveKind::AllToAll: {
+      const auto members = static_cast<double>(link.in_node);
+      return {.wire = part,
+              .steps = 1,
+              .from_gpu = part,
+              .from_node = collective.bytes * (members * (n - members) / n)};
+    }
+    case CollectiveKind::Broadcast:
+      return {.wire = collective.bytes,
+              .steps = n - 1,
+              .from_gpu = collective.bytes,
+              .from_node = nodes > 1 ? collective.bytes : Bytes{}};
+    case CollectiveKind::Send: break;
+  }
+  return {.wire = collective.bytes,
+          .steps = 1,
+          .from_gpu = collective.bytes,
+          .from_node = nodes > 1 ? collective.bytes : Bytes{}};
+}
+
 }  // namespace
 
 TransferTime& TransferTime::operator+=(const TransferTime& other) {
@@ -71,15 +103,20 @@ TransferTime& TransferTime::operator+=(const TransferTime& other) {
 
 TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link,
                         const LinkConstants& constants) {
-  if (gpus < 2 || bytes <= Bytes{}) return {};
-  const auto n = static_cast<double>(gpus);
-  const auto nodes = static_cast<double>(link.nodes);
-  const Bytes part = bytes * ((n - 1) / n);
-  return ring({.wire = part * 2.0,
-               .steps = 2 * (n - 1),
-               .from_gpu = part,
-               .from_node = bytes * ((nodes - 1) / nodes)},
-              link, constants);
+  return exchange({.kind = ops::CollectiveKind::AllReduce, .bytes = bytes, .gpus = gpus}, link,
+                  constants);
+}
+
+TransferTime exchange(const ops::Collective& collective, const GroupLink& link,
+                      const LinkConstants& constants) {
+  if (collective.gpus < 2 || collective.bytes <= Bytes{}) return {};
+  TransferTime t = ring(message_of(collective, link), link, constants);
+  if (collective.kind != ops::CollectiveKind::AllReduce) {
+    const double spread = constants.shape.network_spread;  // nobody fitted these
+    t.low = max(min(t.low, t.time / spread), t.bound);
+    t.high = max(t.high, t.time * spread);
+  }
+  return t;
 }
 
 TransferTime one_shot_all_reduce(Bytes bytes, std::int64_t gpus, const GroupLink& link,

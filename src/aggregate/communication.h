@@ -3,13 +3,17 @@
 // Time of a collective over a group of GPUs (docs/theory/distributed.md). A ring of n GPUs sends
 // w bytes per GPU in s steps:
 //
-//   all-reduce     w = 2 (n - 1) / n b,  s = 2 (n - 1)
-//   send           w = b,                s = 1
+//   all-reduce                  w = 2 (n - 1) / n b,  s = 2 (n - 1)
+//   all-gather, reduce-scatter  w = (n - 1) / n b,    s = n - 1
+//   all-to-all                  w = (n - 1) / n b,    s = 1
+//   broadcast                   w = b,                s = n - 1
+//   send                        w = b,                s = 1
 //
 //   time = start + step s + w / (efficiency link) (1 + (ramp / w)^x)
 //
 // where the last factor is the slow start of medium messages and the others are fitted per
-// kind of link (cost::LinkConstants). On PCIe more than two GPUs share the host's bridges and each
+// kind of link (cost::LinkConstants) to all-reduces; the other collectives take the same numbers
+// and the wider interval of what has no fit. On PCIe more than two GPUs share the host's bridges and each
 // has 1/n of the link. A ring over
 // several nodes leaves each of them once: its w bytes pass through what its members there have of
 // the network (hardware::NetworkShare), and the slower of node and network counts. Networks have no
@@ -26,6 +30,7 @@
 #include "cost/constants.h"
 #include "cost/stack_costs.h"
 #include "hardware/system.h"
+#include "ops/collective.h"
 
 namespace rooftile::aggregate {
 
@@ -42,7 +47,11 @@ struct TransferTime {
 TransferTime all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link,
                         const cost::LinkConstants& constants);
 
-/// The same as serving engines do it: short messages in one shot (cost/stack_costs.h), long ones
+/// Any collective; nothing for a single GPU.
+TransferTime exchange(const ops::Collective& collective, const hardware::GroupLink& link,
+                      const cost::LinkConstants& constants);
+
+/// The sum as serving engines make it: short messages in one shot (cost/stack_costs.h), long ones
 /// as the library does. Groups that leave their node have the library only.
 TransferTime one_shot_all_reduce(Bytes bytes, std::int64_t gpus, const hardware::GroupLink& link,
                                  const cost::LinkConstants& constants,

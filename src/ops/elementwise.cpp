@@ -74,6 +74,30 @@ KernelWork pointwise(const Precision& precision, std::string_view op, const Shap
                                    .written = shape.elements()});
 }
 
+/// Half of the gradient where both are equal, none where the other is larger: two comparisons, a
+/// division, a choice and a fill for each operand.
+void maximum_backward(const Precision& precision, const Shape& shape, bool both,
+                      KernelList& kernels) {
+  const std::int64_t n = shape.elements();
+  const auto flags =
+      static_cast<std::int64_t>(static_cast<double>(n) / size_of(precision.storage).base());
+  const auto vector = [&](std::string_view op, std::int64_t read, std::int64_t written) {
+    kernels.push_back(vector_kernel(precision, {.op = op,
+                                                .kind = KernelClass::Pointwise,
+                                                .shape = rows_of(shape),
+                                                .flop_per_element = 1.0,
+                                                .read = read,
+                                                .written = written}));
+  };
+  for (int operand = 0; operand < (both ? 2 : 1); ++operand) {
+    vector("eq", n, flags);
+    vector("divu", n, n);
+    vector("where", 2 * n + flags, n);
+    vector("lt", n, flags);
+    vector("masked_fill", n + flags, n);
+  }
+}
+
 }  // namespace
 
 Status Elementwise::check() const {
@@ -117,6 +141,11 @@ void Elementwise::forward(const LowerContext& context, KernelList& kernels) cons
   if (operands == Operands::Scalar) op += 'u';
   const std::int64_t extra = operands == Operands::Binary ? (second == 0 ? n : second) : 0;
   kernels.push_back(pointwise(context.precision, op, shape, n + extra));
+  // A large operand that is broadcast (the mask of all heads) leaves the caches before it is read
+  // again: measured, such a sum takes as long as one of two whole tensors.
+  constexpr std::int64_t kKeptInCache = std::int64_t{1} << 20;
+  if (operands == Operands::Binary && second > kKeptInCache)
+    kernels.back().excess = bytes_of(n - second, context.precision.storage);
 }
 
 void Elementwise::backward(const LowerContext& context, KernelList& kernels) const {
@@ -156,10 +185,10 @@ void Elementwise::backward(const LowerContext& context, KernelList& kernels) con
     case Function::Exp:
     case Function::Log:
     case Function::Sqrt:
-    case Function::Rsqrt:
-    case Function::Maximum:  // one kernel that reads the kept tensor and the gradient
+    case Function::Rsqrt:  // one kernel that reads the kept tensor and the gradient
       kernels.push_back(pointwise(p, name, shape, 2 * n));
       return;
+    case Function::Maximum: maximum_backward(p, shape, both, kernels); return;
   }
 }
 

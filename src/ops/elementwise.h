@@ -3,7 +3,7 @@
 // Element-wise operators: one output element from the same element of one or two inputs, or from
 // an input and a scalar (kernel names end in `u`: "mulu"). One FLOP per element for every function,
 // as in [Lee25]; bytes: each operand read once, the output written once. A second operand that is
-// broadcast counts with its own, smaller size.
+// broadcast counts with its own, smaller size; what is read again is excess.
 //
 // Backward, per [Lee25] section 4: mul and div take one kernel per differentiable operand; tanh
 // multiplies and adds; pow raises, multiplies and scales; add and sub hand the gradient on, which

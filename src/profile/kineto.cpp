@@ -59,11 +59,16 @@ enum class Argument : std::uint8_t {
   Texts,
   External,
   Correlation,
-  Device
+  Device,
+  Collective,
+  Sent,
+  Received,
+  GroupSize,
+  ElementType
 };
 
 Argument argument_named(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, Argument>, 10> kNames{{
+  constexpr std::array<std::pair<std::string_view, Argument>, 15> kNames{{
       {"grid", Argument::Grid},
       {"block", Argument::Block},
       {"Input Dims", Argument::Shapes},
@@ -74,6 +79,11 @@ Argument argument_named(std::string_view key) {
       {"external id", Argument::External},
       {"correlation", Argument::Correlation},
       {"device", Argument::Device},
+      {"Collective name", Argument::Collective},
+      {"In msg nelems", Argument::Sent},
+      {"Out msg nelems", Argument::Received},
+      {"Group size", Argument::GroupSize},
+      {"dtype", Argument::ElementType},
   }};
   for (const auto& [name, argument] : kNames) {
     if (name == key) return argument;
@@ -96,6 +106,7 @@ struct TraceEvent {
   std::optional<std::int64_t> external, correlation, device;
   std::vector<std::vector<std::vector<std::int64_t>>> shapes;  ///< input, tensor, dimension
   std::vector<std::string> types, texts;
+  TracedMessage message;  ///< without a name: none
 
   void clear() {
     kind = EventKind::Other;
@@ -112,6 +123,7 @@ struct TraceEvent {
     shapes.clear();
     types.clear();
     texts.clear();
+    message = {};
   }
   /// In nanoseconds.
   [[nodiscard]] std::optional<Span> span() const {
@@ -154,6 +166,7 @@ class TraceHandler {
   void finish_event();
   void finish_kernel();
   void finish_operator();
+  [[nodiscard]] TracedMessage annotated_message() const;
   void finish_counters(std::size_t kernel);
   void plain_number(double value);
   void argument_number(double value);
@@ -236,6 +249,10 @@ void TraceHandler::string(const std::string& value) {
     if (event_.types.size() < kMostInputs) event_.types.push_back(value);
   } else if (in_args(1) && argument_ == Argument::Texts) {
     if (event_.texts.size() < kMostInputs) event_.texts.push_back(value);
+  } else if (in_args(0) && argument_ == Argument::Collective) {
+    event_.message.name = value;
+  } else if (in_args(0) && argument_ == Argument::ElementType) {
+    event_.message.type = value;
   } else if (in_device() && first_device_ && stack_.back().key == "name") {
     builder_.profile().device.name = value;
   }
@@ -253,6 +270,9 @@ void TraceHandler::argument_number(double value) {
   if (argument_ == Argument::External && value >= 0.0) event_.external = whole(value);
   if (argument_ == Argument::Correlation) event_.correlation = whole(value);
   if (argument_ == Argument::Device) event_.device = whole(value);
+  if (argument_ == Argument::Sent) event_.message.in = value;
+  if (argument_ == Argument::Received) event_.message.out = value;
+  if (argument_ == Argument::GroupSize) event_.message.gpus = whole(value).value_or(0);
   if (argument_ != Argument::Other) return;
   // Most arguments ("stream", "queued") are no counters, and say so by their name.
   const std::string& name = stack_.back().key;
@@ -274,6 +294,9 @@ void TraceHandler::number(double value) {
     auto& tensors = event_.shapes.back();
     if (tensors.empty()) tensors.emplace_back();
     if (tensors.back().size() < kMostDims) tensors.back().push_back(whole(value).value_or(0));
+  } else if (stack_.size() == 2 && stack_[0].key == "distributedInfo" &&
+             stack_[1].key == "world_size") {
+    links_.set_world(whole(value).value_or(0));
   } else if (in_device() && first_device_) {
     const std::string& key = stack_.back().key;
     if (key == "computeMajor") major_ = fmt::format("{}", value);
@@ -329,8 +352,26 @@ void TraceHandler::finish_kernel() {
   launch.block = to_dim3(event_.block);
   launch.correlation = event_.correlation.value_or(-1);
   launch.external = event_.external;
+  if (!event_.message.name.empty()) {
+    launch.stated =
+        links_.stated({.name = event_.message.name, .inputs = {}, .message = event_.message});
+  }
   launches_.add(std::move(launch));
   finish_counters(kernel);
+}
+
+/// "nccl:all_reduce" with the shapes of what is sent.
+TracedMessage TraceHandler::annotated_message() const {
+  TracedMessage message{.name = event_.name, .type = {}};
+  if (!event_.types.empty()) message.type = event_.types.front();
+  for (const auto& input : event_.shapes) {
+    for (const auto& dims : input) {
+      double elements = dims.empty() ? 0.0 : 1.0;
+      for (const std::int64_t size : dims) elements *= static_cast<double>(size);
+      message.in += elements;
+    }
+  }
+  return message;
 }
 
 void TraceHandler::finish_operator() {
@@ -339,7 +380,9 @@ void TraceHandler::finish_operator() {
   if (event_.kind == EventKind::Annotation) {
     if (!span) return;
     launches_.annotate(event_.thread, *span, event_.name);
+    if (event_.name.starts_with("nccl:")) traced.message = annotated_message();
   } else {
+    if (!event_.message.name.empty()) traced.message = event_.message;
     traced.inputs.resize(
         std::max({event_.shapes.size(), event_.types.size(), event_.texts.size()}));
     for (std::size_t i = 0; i < traced.inputs.size(); ++i) {

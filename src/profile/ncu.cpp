@@ -79,7 +79,7 @@ class NcuImport {
 
   ProfileBuilder& builder() { return tables_.back(); }
   void next_table();
-  RawProfile join_tables();
+  Result<RawProfile> join_tables();
 
   TextSource& source_;
   /// One per table of the file: the tables may be passes over the same launches (merge()).
@@ -159,18 +159,13 @@ void NcuImport::next_table() {
   }
 }
 
-RawProfile NcuImport::join_tables() {
+Result<RawProfile> NcuImport::join_tables() {
+  ROOFTILE_CHECK(check_decided(numbers_, source_.name()));
   RawProfile joined = tables_.front().finish(numbers_.decimal_comma());
   for (std::size_t i = 1; i < tables_.size(); ++i) {
     joined = merge(std::move(joined), tables_[i].finish(numbers_.decimal_comma()));
   }
   joined.files.resize(1);
-  if (const auto guessed = numbers_.guessed()) {
-    joined.notes.push_back(
-        fmt::format("nothing in {} tells whether {} means {} or {}; the point is read as a decimal "
-                    "mark (LC_ALL=C and --print-units base leave no doubt)",
-                    source_.name(), guessed->text, guessed->value, guessed->value * 1000));
-  }
   return joined;
 }
 
@@ -236,7 +231,11 @@ Status NcuImport::store(std::size_t kernel, const std::string& counter, const Co
 
 Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view unit,
                             std::string_view value, double weight) {
-  if (use.counter.empty()) return {};
+  if (use.counter.empty()) {
+    // What nobody uses may tell the decimal mark of the rest; versions are no numbers.
+    if (!numbers_.decided() && !use.metric.starts_with("device__")) (void)numbers_.read(value);
+    return {};
+  }
   // A label may mean something else here: "Memory Throughput" is a rate or a share.
   if (unit == "%" && !looks_like_counter(use.metric) &&
       dimension_of(use.counter) != Dimension::Share) {

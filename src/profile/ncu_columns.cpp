@@ -32,4 +32,14 @@ NcuColumns find_ncu_columns(const LineFields& header) {
   return at;
 }
 
+Status check_decided(const NumberFormat& numbers, const std::string& file) {
+  const auto guessed = numbers.guessed();
+  if (!guessed) return {};
+  return bad_input(file,
+                   fmt::format("nothing tells whether {} means {} or {}", guessed->text,
+                               guessed->value, guessed->value * 1000),
+                   "export again in a locale that leaves no doubt: LC_ALL=C ncu --csv --page raw "
+                   "--print-units base --import report.ncu-rep");
+}
+
 }  // namespace rooftile::profile

@@ -6,8 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 
+#include "core/result.h"
 #include "profile/delimited.h"
+#include "profile/number_text.h"
 
 namespace rooftile::profile {
 
@@ -20,5 +23,9 @@ struct NcuColumns {
 };
 
 NcuColumns find_ncu_columns(const LineFields& header);
+
+/// Nsight Compute prints two decimals, so a comma before three digits separates thousands; a point
+/// there does so in other locales: refused where nothing in the file tells.
+Status check_decided(const NumberFormat& numbers, const std::string& file);
 
 }  // namespace rooftile::profile

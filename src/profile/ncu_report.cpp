@@ -10,6 +10,7 @@
 // strings and stand in base units. A metric without a value, or with NaN, was not measured.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -140,6 +141,7 @@ class NcuReport {
   void session(std::string_view record);
   void device(std::string_view record);
   Status result(std::string_view message);
+  std::uint32_t range_of(std::string_view state);
   Status metric(std::size_t kernel, std::string_view message);
   void count(MetricName& name);
   void pad(std::size_t kernel, const std::string& metric, std::int64_t launches);
@@ -311,10 +313,50 @@ Status NcuReport::metric(std::size_t kernel, std::string_view message) {
   return {};
 }
 
+/// The texts below the threads of an NVTX state: ranges that are open there, outermost first.
+/// Domains, whose names are ranges of nobody, are its first field. No sample has a range, so what
+/// else may stand beside their names is not known.
+void collect_texts(std::string_view message, int depth, std::vector<std::string>& texts) {
+  constexpr int kDeepest = 6;
+  constexpr std::size_t kMostTexts = 64, kLongest = 512;
+  WireReader reader(message);
+  for (WireField field; reader.next(field);) {
+    if (field.type != WireType::Bytes || field.bytes.empty() || texts.size() == kMostTexts)
+      continue;
+    WireReader inner(field.bytes);
+    for (WireField skipped; inner.next(skipped);) {
+    }
+    if (!inner.damaged()) {
+      if (depth < kDeepest) collect_texts(field.bytes, depth + 1, texts);
+    } else if (field.bytes.size() <= kLongest && printable(field.bytes) == field.bytes) {
+      texts.emplace_back(field.bytes);
+    }
+  }
+}
+
+std::uint32_t NcuReport::range_of(std::string_view state) {
+  constexpr std::uint32_t kThread = 2;
+  std::vector<std::string> nest;
+  WireReader reader(state);
+  for (WireField field; reader.next(field);) {
+    if (field.number == kThread && field.type == WireType::Bytes) {
+      collect_texts(field.bytes, 0, nest);
+    }
+  }
+  if (nest.empty()) return 0;
+  auto& ranges = builder_.profile().ranges;
+  const auto found = std::find(ranges.begin(), ranges.end(), nest);
+  if (found != ranges.end()) return static_cast<std::uint32_t>(found - ranges.begin()) + 1;
+  constexpr std::size_t kMostRanges = 4096;
+  if (ranges.size() == kMostRanges) return 0;
+  ranges.push_back(std::move(nest));
+  return static_cast<std::uint32_t>(ranges.size());
+}
+
 /// One launch. Field 7 is the name as the tool's tables show it; old reports may lack it.
 Status NcuReport::result(std::string_view message) {
   constexpr std::uint32_t kMangled = 5, kFunction = 6, kDemangled = 7, kGrid = 10, kBlock = 11,
-                          kMetric = 13;
+                          kMetric = 13, kNvtx = 21;
   std::array<std::string_view, 3> names;
   Launch launch;
   WireReader reader(message);
@@ -325,6 +367,7 @@ Status NcuReport::result(std::string_view message) {
     }
     if (field.number == kGrid) launch.grid = dim3_of(field.bytes);
     if (field.number == kBlock) launch.block = dim3_of(field.bytes);
+    if (field.number == kNvtx) launch.range = range_of(field.bytes);
   }
   if (reader.damaged()) return damaged();
   std::string_view name = names[kDemangled - kMangled];
@@ -397,6 +440,11 @@ Result<RawProfile> NcuReport::run() {
     std::vector<std::string> metrics;
     for (const Column& column : profile.kernels[k].columns) metrics.push_back(column.metric);
     for (const std::string& metric : metrics) pad(k, metric, profile.kernels[k].rows);
+  }
+  if (!profile.ranges.empty()) {
+    profile.notes.emplace_back(
+        "NVTX ranges of the report are read by their texts, which no report that was seen here "
+        "verifies: check the names with ncu --import FILE --nvtx --print-nvtx-rename kernel");
   }
   if (lost_bytes_ > 0) {
     profile.notes.push_back(fmt::format(

@@ -48,4 +48,17 @@ std::vector<std::uint32_t> Nesting::around(const Thread& thread, std::int64_t mo
   return ids;
 }
 
+std::vector<std::uint32_t> Nesting::from(const Thread& thread, std::int64_t moment,
+                                         std::size_t count) const {
+  std::vector<std::uint32_t> ids;
+  const auto found = threads_.find(thread);
+  if (found == threads_.end()) return ids;
+  const std::vector<Node>& nodes = found->second;
+  auto at =
+      std::lower_bound(nodes.begin(), nodes.end(), moment,
+                       [](const Node& node, std::int64_t time) { return node.span.begin < time; });
+  for (; at != nodes.end() && ids.size() < count; ++at) ids.push_back(at->id);
+  return ids;
+}
+
 }  // namespace rooftile::profile

@@ -28,6 +28,9 @@ class Nesting {
   void seal();
   /// The ids of the spans of the thread that contain `moment`, innermost first.
   [[nodiscard]] std::vector<std::uint32_t> around(const Thread& thread, std::int64_t moment) const;
+  /// At most `count` ids of spans of the thread that begin at `moment` or later, in that order.
+  [[nodiscard]] std::vector<std::uint32_t> from(const Thread& thread, std::int64_t moment,
+                                                std::size_t count) const;
   [[nodiscard]] bool empty() const { return threads_.empty(); }
 
  private:

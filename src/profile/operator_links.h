@@ -5,8 +5,9 @@
 // operator tells (newer traces; older ones repeat the correlation there, which names no operator).
 // The innermost operator whose work is known (profile/traced_operator.h) owns the launch, and of
 // the launches that one call of it makes, the longest kernel carries its work: the others are
-// helpers (a split-K sum, a copy of the bias). Launches whose call is not in the trace take the
-// work that all others of the same kernel and grid have.
+// helpers (a split-K sum, a copy of the bias, a change of layout). A convolution whose strides the
+// trace does not have takes them from the operator that reads its result. Launches whose call is
+// not in the trace take the work that all others of the same kernel and grid have.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +31,21 @@ class OperatorLinks {
   /// tell its launches.
   void add(const Thread& thread, const std::optional<Span>& span, TracedOperator traced,
            std::optional<std::int64_t> external);
+  /// For a launch that says itself what it does (TimedLaunch::stated).
+  std::uint32_t stated(TracedOperator traced) { return signature_of(std::move(traced)) + 1; }
+  /// GPUs of the whole job, for collectives that do not name their group.
+  void set_world(std::int64_t gpus) { world_ = gpus; }
   /// Sets work and phase of the launches; works and notes go to the profile.
   void link(std::vector<TimedLaunch>& launches, RawProfile& profile);
 
  private:
   struct Signature {
     std::string name;
-    ops::KernelList works;
+    TracedWorks works;
     TracePhase phase = TracePhase::Forward;
+    std::vector<std::int64_t> first = {};     ///< shape of its first tensor
+    std::optional<TracedOperator> open = {};  ///< what only the rest of the trace completes
+    std::int64_t launches = 0;                ///< that carry its work
   };
   struct Call {
     Thread thread;
@@ -45,6 +53,11 @@ class OperatorLinks {
     std::uint32_t signature = 0;
   };
   std::uint32_t signature_of(TracedOperator traced);
+  void complete_groups();
+  void complete_convolutions();
+  [[nodiscard]] std::vector<std::int64_t> result_of(std::uint32_t call) const;
+  [[nodiscard]] std::optional<std::uint32_t> owner_of(TimedLaunch& launch) const;
+  void tell_assumptions(RawProfile& profile) const;
   std::vector<std::uint32_t> calls_around(const TimedLaunch& launch) const;
   void assign(std::uint32_t signature, const std::vector<std::size_t>& launches,
               std::vector<TimedLaunch>& all, RawProfile& profile);
@@ -52,11 +65,12 @@ class OperatorLinks {
                            RawProfile& profile);
   static void infer(std::vector<TimedLaunch>& launches, RawProfile& profile);
 
-  std::vector<Signature> signatures_;
+  std::vector<Signature> signatures_ = std::vector<Signature>(1);  ///< the first: not known
   std::unordered_map<std::string, std::uint32_t> index_;
   std::vector<Call> calls_;
   std::unordered_map<std::int64_t, std::uint32_t> by_external_;
   Nesting nesting_;
+  std::int64_t world_ = 0;
   std::map<std::tuple<std::uint32_t, std::size_t, std::size_t>, std::uint32_t> works_;
 };
 

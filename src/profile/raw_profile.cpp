@@ -359,7 +359,8 @@ std::optional<KernelSeries> complete_launches(const KernelSeries& kernel) {
   const auto launches = static_cast<std::size_t>(kernel.launches());
   const bool listed = std::all_of(kernel.columns.begin(), kernel.columns.end(),
                                   [&](const Column& column) { return lists(column, launches); });
-  if (!listed) return std::nullopt;
+  // A kernel without counters has as many launches as a file claims: nothing to list, nothing to drop.
+  if (!listed || kernel.columns.empty()) return std::nullopt;
   std::vector<bool> kept(launches, true);
   for (const Column& column : kernel.columns) {
     if (column.values.empty() || !is_summed(column.metric))

@@ -18,6 +18,7 @@
 
 #include "core/result.h"
 #include "hardware/roof_file.h"
+#include "ops/collective.h"
 #include "ops/kernel_work.h"
 
 namespace rooftile::profile {
@@ -46,6 +47,7 @@ struct TracedWork {
   std::string operation;  ///< "aten::addmm"
   ops::KernelWork work;
   double share = 1.0;  ///< of the work, where several launches of one kernel do it
+  std::optional<ops::Collective> collective = {};  ///< where it moves data between GPUs
 
   bool operator==(const TracedWork&) const = default;
 };

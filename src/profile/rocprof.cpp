@@ -232,8 +232,9 @@ Status RocprofImport::row() {
   if (name.empty()) return bad_input(source_.where(), "the row has no kernel name");
   if (total_ && (!names_a_kernel(field(kernel_)) || file_of_calls(source_.name()))) {
     return not_kernels(source_.where(),
-                       "kernel statistics are in results.stats.csv (rocprof --stats) or in "
-                       "*_kernel_stats.csv (rocprofv3 --kernel-trace --stats)");
+                       "kernels are in the results.stats.csv next to it, or are collected with: "
+                       "rocprofv3 --kernel-trace --stats --output-format csv -- ./app "
+                       "(*_kernel_stats.csv)");
   }
   const std::size_t kernel = builder_.kernel(name);
   KernelSeries& series = builder_.series(kernel);

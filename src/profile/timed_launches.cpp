@@ -107,9 +107,11 @@ void TimedLaunches::finish() {
     profile.copies.push_back(copy);
   }
   if (copied_ > 0) {
-    profile.notes.push_back(
-        fmt::format("left out, as they are not kernels: {} memory copies and fills ({:.3f} ms)",
-                    copied_, 1e-6 * static_cast<double>(copy_time_)));
+    profile.notes.push_back(fmt::format("left out, as they are not kernels: {} ({:.3f} ms)",
+                                        copied_ == 1
+                                            ? std::string("1 memory copy or fill")
+                                            : fmt::format("{} memory copies and fills", copied_),
+                                        1e-6 * static_cast<double>(copy_time_)));
   }
   if (full_) {
     profile.notes.push_back(

@@ -28,7 +28,8 @@ struct TimedLaunch {
   std::optional<double> seconds = {};         ///< its time, where that is finer than the two above
   bool placed = true;                         ///< false: `begin` is not known
   std::optional<std::int64_t> external = {};  ///< a trace's number of the operator
-  std::uint32_t work = 0;                     ///< of the profile, from 1
+  std::uint32_t stated = 0;  ///< signature of OperatorLinks that the launch itself states, from 1
+  std::uint32_t work = 0;    ///< of the profile, from 1
   TracePhase phase = TracePhase::Unknown;
 };
 

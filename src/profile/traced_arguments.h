@@ -3,6 +3,7 @@
 // The arguments of a traced operator, read without trust; shared by the files that know operators.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "core/text.h"
+#include "ops/any_op.h"
 #include "ops/operator.h"
 #include "profile/traced_operator.h"
 
@@ -52,6 +54,10 @@ class Arguments {
   [[nodiscard]] bool flag(std::size_t i) const {
     return i < inputs_.size() && trim(inputs_[i].text) == "True";
   }
+  /// The trace has the text of a plain argument.
+  [[nodiscard]] bool states(std::size_t i) const {
+    return i < inputs_.size() && !trim(inputs_[i].text).empty();
+  }
   /// All elements of all tensors, in bytes; nothing where a type is not known.
   [[nodiscard]] std::optional<double> bytes() const {
     double sum = 0.0;
@@ -81,8 +87,22 @@ class Arguments {
   const std::vector<TracedInput>& inputs_;
 };
 
+/// The kernels of an operator of ours, and of several only the one with the most work.
+ops::KernelList lowered(const ops::AnyOp& op, DType dtype, bool backward);
+ops::KernelList main_of(ops::KernelList works);
+/// One number stands for both directions; a 1-d operator has the height 1.
+std::optional<std::array<std::int64_t, 2>> pair_of(const Dims& numbers, bool flat,
+                                                   std::int64_t neutral);
+
+/// Convolutions of one, two and three dimensions (traced_convolution.cpp).
+bool is_convolution(std::string_view name);
+TracedWorks convolution_work(const TracedOperator& traced);
+
+/// Messages between GPUs (traced_collective.cpp).
+TracedWorks message_work(const TracedMessage& message);
+
 /// Operators that read each element of their inputs once and write each of the result once
-/// (traced_streams.cpp): element-wise, copies, reductions.
+/// (traced_streams.cpp): element-wise, copies, reductions, and those that a compiler fused.
 bool is_streaming(std::string_view name);
 ops::KernelList streaming_work(std::string_view name, const Arguments& at);
 

@@ -11,8 +11,6 @@
 
 namespace rooftile::profile {
 
-namespace {
-
 ops::KernelList lowered(const ops::AnyOp& op, DType dtype, bool backward) {
   ops::KernelList works;
   if (!ops::check(op)) return works;
@@ -25,7 +23,6 @@ ops::KernelList lowered(const ops::AnyOp& op, DType dtype, bool backward) {
   return works;
 }
 
-/// The kernel with the most FLOPs, else bytes.
 ops::KernelList main_of(ops::KernelList works) {
   if (works.size() < 2) return works;
   const auto most = std::max_element(works.begin(), works.end(), [](const auto& a, const auto& b) {
@@ -33,6 +30,17 @@ ops::KernelList main_of(ops::KernelList works) {
   });
   return {*most};
 }
+
+std::optional<std::array<std::int64_t, 2>> pair_of(const Dims& numbers, bool flat,
+                                                   std::int64_t neutral) {
+  if (numbers.size() == 2 && !flat) return std::array{numbers[0], numbers[1]};
+  if (numbers.size() != 1) return std::nullopt;
+  return std::array{flat ? neutral : numbers[0], numbers[0]};
+}
+
+namespace {
+
+constexpr std::size_t kNone = 99;
 
 /// mm(A, B), addmm(C, A, B), bmm(A, B), baddbmm(C, A, B), mv(A, x)
 ops::KernelList product(const Arguments& at, std::size_t first, bool bias) {
@@ -63,69 +71,31 @@ ops::KernelList linear(const Arguments& at) {
               *dtype, false));
 }
 
-/// Where a convolution keeps its arguments.
-struct ConvArguments {
-  std::size_t input, weight, stride, padding, dilation, transposed, groups, mask;
-  bool backward;
-};
-constexpr std::size_t kNone = 99;
-
-/// One number stands for both directions; a 1-d convolution has the height 1.
-std::optional<std::array<std::int64_t, 2>> pair_of(const Dims& numbers, bool flat,
-                                                   std::int64_t neutral) {
-  if (numbers.size() == 2 && !flat) return std::array{numbers[0], numbers[1]};
-  if (numbers.size() != 1) return std::nullopt;
-  return std::array{flat ? neutral : numbers[0], numbers[0]};
-}
-
-ops::KernelList convolution(const Arguments& at, const ConvArguments& where) {
-  Dims x = at.dims(where.input), w = at.dims(where.weight);
-  const auto dtype = at.type(where.input);
-  const bool flat = x.size() == 3 && w.size() == 3;
-  if (flat) {
-    x.insert(x.begin() + 2, 1);
-    w.insert(w.begin() + 2, 1);
-  }
-  const auto stride = pair_of(at.numbers(where.stride), flat, 1);
-  const auto padding = pair_of(at.numbers(where.padding), flat, 0);
-  const auto dilation = pair_of(at.numbers(where.dilation), flat, 1);
-  if (!dtype || x.size() != 4 || w.size() != 4 || !stride || !padding || !dilation) return {};
-  const bool transposed = where.transposed != kNone && at.flag(where.transposed);
-  const Dims groups = at.numbers(where.groups);
-  const std::int64_t g = groups.size() == 1 ? groups[0] : 1;
-  if (g < 1 || g > 1'000'000) return {};
-  // The filter of a transposed convolution is [c, k / groups, r, s].
-  const ops::Conv2d conv{.conv = {.n = x[0],
-                                  .c = x[1],
-                                  .h = x[2],
-                                  .w = x[3],
-                                  .k = transposed ? w[1] * g : w[0],
-                                  .r = w[2],
-                                  .s = w[3],
-                                  .stride_h = (*stride)[0],
-                                  .stride_w = (*stride)[1],
-                                  .pad_h = (*padding)[0],
-                                  .pad_w = (*padding)[1],
-                                  .dilation_h = (*dilation)[0],
-                                  .dilation_w = (*dilation)[1],
-                                  .groups = g},
-                         .bias = false,
-                         .transposed = transposed};
-  if (!where.backward) return main_of(lowered(conv, *dtype, false));
-  ops::KernelList works = lowered(conv, *dtype, true);
-  std::erase_if(works, [](const ops::KernelWork& work) {
-    return !std::holds_alternative<ops::ConvShape>(work.shape);
-  });
-  // "[True, True, False]": gradients of the input, the filter and the bias.
-  const std::string mask = where.mask < at.inputs().size() ? at.inputs()[where.mask].text : "";
-  const std::vector<std::string_view> wanted = split(mask, ',');
-  if (wanted.size() == 3) {
-    std::erase_if(works, [&](const ops::KernelWork& work) {
-      const bool data = std::get<ops::ConvShape>(work.shape).pass != ops::ConvPass::FilterGradient;
-      return wanted[data ? 0 : 1].find("True") == std::string_view::npos;
-    });
+/// grouped_mm(A[tokens, k], B[experts, k, n], ...): every token meets the weights of one expert.
+ops::KernelList grouped_product(const Arguments& at) {
+  const Dims a = at.dims(0), b = at.dims(1);
+  const auto dtype = at.type(0), weights = at.type(1);
+  if (!dtype || !weights || a.size() != 2 || b.size() != 3 || a[1] != b[1]) return {};
+  ops::KernelList works = main_of(
+      lowered(ops::Linear{.rows = a[0], .in = a[1], .out = b[2], .bias = false}, *dtype, false));
+  for (ops::KernelWork& work : works) {  // all experts' weights are read
+    work.read =
+        Bytes::from_base(static_cast<double>(Arguments::elements(a))) * size_of(*dtype).base() +
+        Bytes::from_base(static_cast<double>(Arguments::elements(b))) * size_of(*weights).base();
   }
   return works;
+}
+
+/// te_gemm(A, ., ., ., transposed A, B, ., ., ., transposed B): B A, as columns are stored.
+ops::KernelList transformer_engine_product(const Arguments& at) {
+  const Dims a = at.dims(0), b = at.dims(5);
+  const auto dtype = at.type(0);
+  if (!dtype || a.size() != 2 || b.size() != 2 || !at.states(4) || !at.states(9)) return {};
+  const bool left = at.flag(9), right = at.flag(4);
+  const std::int64_t m = b[left ? 1 : 0], depth = b[left ? 0 : 1];
+  const std::int64_t k = a[right ? 1 : 0], n = a[right ? 0 : 1];
+  if (depth != k) return {};
+  return main_of(lowered(ops::Linear{.rows = m, .in = k, .out = n, .bias = false}, *dtype, false));
 }
 
 /// Queries, keys and values from argument `first` on; `heads_first`: [b, heads, tokens, width].
@@ -134,35 +104,57 @@ struct AttentionArguments {
   bool heads_first, backward;
 };
 
-ops::KernelList attention(const Arguments& at, const AttentionArguments& where) {
-  const Dims q = at.dims(where.first), k = at.dims(where.first + 1);
+TracedWorks attention(const Arguments& at, const AttentionArguments& where) {
+  const Dims q = at.dims(where.first), k = at.dims(where.first + 1), v = at.dims(where.first + 2);
   const auto dtype = at.type(where.first);
   if (!dtype || q.size() != 4 || k.size() != 4 || q[0] != k[0] || q[3] != k[3]) return {};
   const std::size_t heads = where.heads_first ? 1 : 2, tokens = where.heads_first ? 2 : 1;
+  // Either a flag, or the number of a kind of mask: 0 is none.
+  const Dims kind = at.numbers(where.causal);
+  const bool causal = at.flag(where.causal) || (kind.size() == 1 && kind[0] > 0);
   const ops::FusedAttention op{.shape = {.batch = q[0],
                                          .heads = q[heads],
                                          .kv_heads = k[heads],
                                          .queries = q[tokens],
                                          .keys = k[tokens],
                                          .head_dim = q[3],
-                                         .causal = at.flag(where.causal)}};
-  return main_of(lowered(op, *dtype, where.backward));
+                                         .causal = causal,
+                                         .value_dim = v.size() == 4 && v[3] != q[3] ? v[3] : 0}};
+  return {.kernels = main_of(lowered(op, *dtype, where.backward)),
+          .assumed = at.states(where.causal)
+                         ? std::string_view()
+                         : "attention is counted without a mask, of which the trace says nothing"};
 }
 
 enum class Norm : std::uint8_t { Layer, Rms, Batch };
 
-ops::KernelList norm(const Arguments& at, Norm kind, std::size_t input, bool backward) {
-  const Dims x = at.dims(input);
-  const auto dtype = at.type(input);
+/// `training`: where a batch norm says whether it counts statistics; kNone: it always does.
+struct NormArguments {
+  Norm kind;
+  std::size_t input, training;
+  bool backward;
+};
+
+TracedWorks norm(const Arguments& at, const NormArguments& where) {
+  const Dims x = at.dims(where.input);
+  const auto dtype = at.type(where.input);
   if (!dtype || x.empty()) return {};
-  if (kind == Norm::Layer) return main_of(lowered(ops::LayerNorm{shape_of(x)}, *dtype, backward));
-  if (kind == Norm::Rms) return main_of(lowered(ops::RmsNorm{shape_of(x)}, *dtype, backward));
+  if (where.kind == Norm::Layer) {
+    return {.kernels = main_of(lowered(ops::LayerNorm{shape_of(x)}, *dtype, where.backward))};
+  }
+  if (where.kind == Norm::Rms) {
+    return {.kernels = main_of(lowered(ops::RmsNorm{shape_of(x)}, *dtype, where.backward))};
+  }
   if (x.size() < 2) return {};
   ops::BatchNorm op{
       .n = x[0], .c = x[1], .spatial = Arguments::elements(x) / x[0] / x[1], .shape = shape_of(x)};
-  constexpr std::size_t kTraining = 5;
-  op.training = backward || at.flag(kTraining);
-  return main_of(lowered(op, *dtype, backward));
+  const bool always = where.backward || where.training == kNone;
+  op.training = always || at.flag(where.training);
+  return {.kernels = main_of(lowered(op, *dtype, where.backward)),
+          .assumed = always || at.states(where.training)
+                         ? std::string_view()
+                         : "batch norms are counted without their statistics, of which the trace "
+                           "says nothing"};
 }
 
 ops::KernelList softmax(const Arguments& at, bool backward) {
@@ -172,12 +164,15 @@ ops::KernelList softmax(const Arguments& at, bool backward) {
   return main_of(lowered(ops::Softmax{shape_of(x)}, *dtype, backward));
 }
 
-/// max_pool2d_with_indices(x, window, stride, padding, ...), avg_pool2d(x, window, stride, padding)
-ops::KernelList pooling(const Arguments& at, bool maximum) {
-  const Dims x = at.dims(0);
-  const auto dtype = at.type(0);
-  const auto window = pair_of(at.numbers(1), false, 1), padding = pair_of(at.numbers(3), false, 0);
-  auto stride = pair_of(at.numbers(2), false, 1);
+/// max_pool2d_with_indices(x, window, stride, padding, ...), avg_pool2d(x, window, stride, padding);
+/// backward has the gradient before them.
+ops::KernelList pooling(const Arguments& at, bool maximum, bool backward) {
+  const std::size_t first = backward ? 1 : 0;
+  const Dims x = at.dims(first);
+  const auto dtype = at.type(first);
+  const auto window = pair_of(at.numbers(first + 1), false, 1);
+  const auto padding = pair_of(at.numbers(first + 3), false, 0);
+  auto stride = pair_of(at.numbers(first + 2), false, 1);
   if (!stride) stride = window;
   if (!dtype || x.size() != 4 || !window || !padding) return {};
   return main_of(lowered(ops::Pool{.n = x[0],
@@ -191,7 +186,7 @@ ops::KernelList pooling(const Arguments& at, bool maximum) {
                                    .pad_h = (*padding)[0],
                                    .pad_w = (*padding)[1],
                                    .maximum = maximum},
-                         *dtype, false));
+                         *dtype, backward));
 }
 
 /// embedding(table, tokens), index_select(table, dim, tokens)
@@ -218,101 +213,145 @@ ops::KernelList concatenation(const Arguments& at) {
       dtype, false));
 }
 
-using Lower = ops::KernelList (*)(const Arguments&);
+enum class Rule : std::uint8_t {
+  Product,      ///< A and B at `first` and behind it
+  Linear,       ///< x of any rank and W[out, in]
+  Grouped,      ///< products of experts
+  Transformer,  ///< Transformer Engine
+  Attention,    ///< heads first: [b, heads, tokens, width]
+  AttentionTokens,
+  LayerNorm,
+  RmsNorm,
+  BatchNorm,
+  Softmax,
+  MaxPool,
+  AveragePool,
+  Embedding,
+  Concatenation,
+};
+
 struct KnownOperator {
   std::string_view name;
-  Lower lower;
+  Rule rule;
+  std::size_t first = 0;  ///< argument that the work begins with
+  std::size_t flag =
+      kNone;  ///< products: 1 = with a bias; attention, batch norms: where their flag is
+  bool backward = false;
 };
-
-constexpr ConvArguments kConv{0, 1, 3, 4, 5, 6, 8, kNone, false};
-constexpr ConvArguments kConv2d{0, 1, 3, 4, 5, kNone, 6, kNone, false};
-constexpr ConvArguments kConvBackward{1, 2, 4, 5, 6, 7, 9, 10, true};
 
 constexpr std::array kOperators{
-    KnownOperator{"aten::mm", [](const Arguments& at) { return product(at, 0, false); }},
-    KnownOperator{"aten::_scaled_mm", [](const Arguments& at) { return product(at, 0, false); }},
-    KnownOperator{"aten::_int_mm", [](const Arguments& at) { return product(at, 0, false); }},
-    KnownOperator{"aten::addmm", [](const Arguments& at) { return product(at, 1, true); }},
-    KnownOperator{"aten::addmm_", [](const Arguments& at) { return product(at, 1, true); }},
-    KnownOperator{"aten::_addmm_activation",
-                  [](const Arguments& at) { return product(at, 1, true); }},
-    KnownOperator{"aten::bmm", [](const Arguments& at) { return product(at, 0, false); }},
-    KnownOperator{"aten::baddbmm", [](const Arguments& at) { return product(at, 1, false); }},
-    KnownOperator{"aten::baddbmm_", [](const Arguments& at) { return product(at, 1, false); }},
-    KnownOperator{"aten::mv", [](const Arguments& at) { return product(at, 0, false); }},
-    KnownOperator{"aten::linear", [](const Arguments& at) { return linear(at); }},
-    KnownOperator{"aten::convolution", [](const Arguments& at) { return convolution(at, kConv); }},
-    KnownOperator{"aten::_convolution", [](const Arguments& at) { return convolution(at, kConv); }},
-    KnownOperator{"aten::conv2d", [](const Arguments& at) { return convolution(at, kConv2d); }},
-    KnownOperator{"aten::conv1d", [](const Arguments& at) { return convolution(at, kConv2d); }},
-    KnownOperator{"aten::convolution_backward",
-                  [](const Arguments& at) { return convolution(at, kConvBackward); }},
-    KnownOperator{"aten::_flash_attention_forward",
-                  [](const Arguments& at) { return attention(at, {0, 8, false, false}); }},
-    KnownOperator{"aten::_efficient_attention_forward",
-                  [](const Arguments& at) { return attention(at, {0, kNone, false, false}); }},
-    KnownOperator{"aten::_scaled_dot_product_flash_attention",
-                  [](const Arguments& at) { return attention(at, {0, 4, true, false}); }},
-    KnownOperator{"aten::_scaled_dot_product_efficient_attention",
-                  [](const Arguments& at) { return attention(at, {0, 6, true, false}); }},
-    KnownOperator{"aten::_scaled_dot_product_cudnn_attention",
-                  [](const Arguments& at) { return attention(at, {0, 6, true, false}); }},
-    KnownOperator{"aten::_scaled_dot_product_fused_attention_overrideable",
-                  [](const Arguments& at) { return attention(at, {0, 5, true, false}); }},
-    KnownOperator{"aten::_flash_attention_backward",
-                  [](const Arguments& at) { return attention(at, {1, 11, false, true}); }},
-    KnownOperator{"aten::_scaled_dot_product_flash_attention_backward",
-                  [](const Arguments& at) { return attention(at, {1, 11, true, true}); }},
-    KnownOperator{"aten::native_layer_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Layer, 0, false); }},
-    KnownOperator{"aten::native_layer_norm_backward",
-                  [](const Arguments& at) { return norm(at, Norm::Layer, 1, true); }},
-    KnownOperator{"aten::native_group_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Layer, 0, false); }},
-    KnownOperator{"aten::rms_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Rms, 0, false); }},
-    KnownOperator{"aten::_fused_rms_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Rms, 0, false); }},
-    KnownOperator{"aten::native_batch_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Batch, 0, false); }},
-    KnownOperator{"aten::cudnn_batch_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Batch, 0, false); }},
-    KnownOperator{"aten::miopen_batch_norm",
-                  [](const Arguments& at) { return norm(at, Norm::Batch, 0, false); }},
-    KnownOperator{"aten::native_batch_norm_backward",
-                  [](const Arguments& at) { return norm(at, Norm::Batch, 1, true); }},
-    KnownOperator{"aten::cudnn_batch_norm_backward",
-                  [](const Arguments& at) { return norm(at, Norm::Batch, 0, true); }},
-    KnownOperator{"aten::miopen_batch_norm_backward",
-                  [](const Arguments& at) { return norm(at, Norm::Batch, 0, true); }},
-    KnownOperator{"aten::_softmax", [](const Arguments& at) { return softmax(at, false); }},
-    KnownOperator{"aten::_log_softmax", [](const Arguments& at) { return softmax(at, false); }},
-    KnownOperator{"aten::_softmax_backward_data",
-                  [](const Arguments& at) { return softmax(at, true); }},
-    KnownOperator{"aten::_log_softmax_backward_data",
-                  [](const Arguments& at) { return softmax(at, true); }},
-    KnownOperator{"aten::max_pool2d_with_indices",
-                  [](const Arguments& at) { return pooling(at, true); }},
-    KnownOperator{"aten::avg_pool2d", [](const Arguments& at) { return pooling(at, false); }},
-    KnownOperator{"aten::embedding", [](const Arguments& at) { return embedding(at, 1); }},
-    KnownOperator{"aten::index_select", [](const Arguments& at) { return embedding(at, 2); }},
-    KnownOperator{"aten::cat", [](const Arguments& at) { return concatenation(at); }},
+    KnownOperator{"aten::mm", Rule::Product},
+    KnownOperator{"aten::_scaled_mm", Rule::Product},
+    KnownOperator{"aten::_int_mm", Rule::Product},
+    KnownOperator{"aten::addmm", Rule::Product, 1, 1},
+    KnownOperator{"aten::addmm_", Rule::Product, 1, 1},
+    KnownOperator{"aten::_addmm_activation", Rule::Product, 1, 1},
+    KnownOperator{"aten::bmm", Rule::Product},
+    KnownOperator{"aten::baddbmm", Rule::Product, 1},
+    KnownOperator{"aten::baddbmm_", Rule::Product, 1},
+    KnownOperator{"aten::mv", Rule::Product},
+    KnownOperator{"aten::addmv", Rule::Product, 1},
+    KnownOperator{"aten::addmv_", Rule::Product, 1},
+    KnownOperator{"_C::cutlass_scaled_mm", Rule::Product, 1},
+    KnownOperator{"trtllm::cublas_mm", Rule::Product},
+    KnownOperator{"trtllm::cublas_scaled_mm", Rule::Product},
+    KnownOperator{"aten::linear", Rule::Linear},
+    KnownOperator{"aten::_weight_int8pack_mm", Rule::Linear},
+    KnownOperator{"aiter::gemm_a16w16", Rule::Linear},
+    KnownOperator{"bitsandbytes::int8_linear_matmul", Rule::Linear},
+    KnownOperator{"aten::_grouped_mm", Rule::Grouped},
+    KnownOperator{"aten::_scaled_grouped_mm", Rule::Grouped},
+    KnownOperator{"tex_ts::te_gemm_ts", Rule::Transformer},
+    KnownOperator{"aten::_flash_attention_forward", Rule::AttentionTokens, 0, 8},
+    KnownOperator{"aten::_flash_attention_backward", Rule::AttentionTokens, 1, 11, true},
+    KnownOperator{"aten::_efficient_attention_forward", Rule::AttentionTokens, 0, 9},
+    KnownOperator{"aten::_efficient_attention_backward", Rule::AttentionTokens, 1, 14, true},
+    KnownOperator{"aten::_cudnn_attention_forward", Rule::Attention, 0, 10},
+    KnownOperator{"aten::_cudnn_attention_backward", Rule::Attention, 1, 14, true},
+    KnownOperator{"aten::_scaled_dot_product_flash_attention", Rule::Attention, 0, 4},
+    KnownOperator{"aten::_scaled_dot_product_flash_attention_backward", Rule::Attention, 1, 11,
+                  true},
+    KnownOperator{"aten::_scaled_dot_product_efficient_attention", Rule::Attention, 0, 6},
+    KnownOperator{"aten::_scaled_dot_product_efficient_attention_backward", Rule::Attention, 1, 11,
+                  true},
+    KnownOperator{"aten::_scaled_dot_product_cudnn_attention", Rule::Attention, 0, 6},
+    KnownOperator{"aten::_scaled_dot_product_cudnn_attention_backward", Rule::Attention, 1, 14,
+                  true},
+    KnownOperator{"aten::_scaled_dot_product_fused_attention_overrideable", Rule::Attention, 0, 5},
+    KnownOperator{"flash_attn::_flash_attn_forward", Rule::AttentionTokens, 0, 5},
+    KnownOperator{"flash_attn::_flash_attn_backward", Rule::AttentionTokens, 1, 11, true},
+    KnownOperator{"FlashAttnFunc", Rule::AttentionTokens, 0, 5},
+    KnownOperator{"aiter::_flash_attn_forward", Rule::AttentionTokens, 0, 5},
+    KnownOperator{"aiter::_flash_attn_backward", Rule::AttentionTokens, 1, 12, true},
+    KnownOperator{"aiter::fmha_v3_fwd", Rule::AttentionTokens, 0, 5},
+    KnownOperator{"aiter::fmha_v3_bwd", Rule::AttentionTokens, 1, 8, true},
+    KnownOperator{"xformers::efficient_attention_forward_cutlass", Rule::AttentionTokens},
+    KnownOperator{"aten::native_layer_norm", Rule::LayerNorm},
+    KnownOperator{"aten::native_layer_norm_backward", Rule::LayerNorm, 1, kNone, true},
+    KnownOperator{"aten::native_group_norm", Rule::LayerNorm},
+    KnownOperator{"aten::native_group_norm_backward", Rule::LayerNorm, 1, kNone, true},
+    KnownOperator{"aten::rms_norm", Rule::RmsNorm},
+    KnownOperator{"aten::_fused_rms_norm", Rule::RmsNorm},
+    KnownOperator{"aten::_fused_rms_norm_backward", Rule::RmsNorm, 1, kNone, true},
+    KnownOperator{"aten::native_batch_norm", Rule::BatchNorm, 0, 5},
+    KnownOperator{"aten::_native_batch_norm_legit", Rule::BatchNorm, 0, 5},
+    KnownOperator{"aten::_batch_norm_with_update", Rule::BatchNorm},
+    KnownOperator{"aten::cudnn_batch_norm", Rule::BatchNorm, 0, 5},
+    KnownOperator{"aten::miopen_batch_norm", Rule::BatchNorm, 0, 5},
+    KnownOperator{"aten::native_batch_norm_backward", Rule::BatchNorm, 1, kNone, true},
+    KnownOperator{"aten::batch_norm_backward", Rule::BatchNorm, 1, kNone, true},
+    KnownOperator{"aten::cudnn_batch_norm_backward", Rule::BatchNorm, 0, kNone, true},
+    KnownOperator{"aten::miopen_batch_norm_backward", Rule::BatchNorm, 0, kNone, true},
+    KnownOperator{"aten::_softmax", Rule::Softmax},
+    KnownOperator{"aten::_log_softmax", Rule::Softmax},
+    KnownOperator{"aten::_softmax_backward_data", Rule::Softmax, 0, kNone, true},
+    KnownOperator{"aten::_log_softmax_backward_data", Rule::Softmax, 0, kNone, true},
+    KnownOperator{"aten::max_pool2d_with_indices", Rule::MaxPool},
+    KnownOperator{"aten::max_pool2d_with_indices_backward", Rule::MaxPool, 1, kNone, true},
+    KnownOperator{"aten::avg_pool2d", Rule::AveragePool},
+    KnownOperator{"aten::avg_pool2d_backward", Rule::AveragePool, 1, kNone, true},
+    KnownOperator{"aten::embedding", Rule::Embedding, 1},
+    KnownOperator{"aten::index_select", Rule::Embedding, 2},
+    KnownOperator{"aten::cat", Rule::Concatenation},
 };
+
+TracedWorks by_rule(const KnownOperator& known, const Arguments& at) {
+  switch (known.rule) {
+    case Rule::Product: return {.kernels = product(at, known.first, known.flag == 1)};
+    case Rule::Linear: return {.kernels = linear(at)};
+    case Rule::Grouped: return {.kernels = grouped_product(at)};
+    case Rule::Transformer: return {.kernels = transformer_engine_product(at)};
+    case Rule::Attention: return attention(at, {known.first, known.flag, true, known.backward});
+    case Rule::AttentionTokens:
+      return attention(at, {known.first, known.flag, false, known.backward});
+    case Rule::LayerNorm: return norm(at, {Norm::Layer, known.first, kNone, known.backward});
+    case Rule::RmsNorm: return norm(at, {Norm::Rms, known.first, kNone, known.backward});
+    case Rule::BatchNorm: return norm(at, {Norm::Batch, known.first, known.flag, known.backward});
+    case Rule::Softmax: return {.kernels = softmax(at, known.backward)};
+    case Rule::MaxPool: return {.kernels = pooling(at, true, known.backward)};
+    case Rule::AveragePool: return {.kernels = pooling(at, false, known.backward)};
+    case Rule::Embedding: return {.kernels = embedding(at, known.first)};
+    case Rule::Concatenation: return {.kernels = concatenation(at)};
+  }
+  return {};
+}
 
 }  // namespace
 
 bool is_known_operator(std::string_view name) {
-  return is_streaming(name) ||
+  return is_streaming(name) || is_convolution(name) ||
          std::any_of(kOperators.begin(), kOperators.end(),
                      [name](const KnownOperator& known) { return known.name == name; });
 }
 
-ops::KernelList works_of(const TracedOperator& traced) {
+TracedWorks works_of(const TracedOperator& traced) {
+  if (traced.message) return message_work(*traced.message);
+  if (is_convolution(traced.name)) return convolution_work(traced);
   const Arguments at(traced);
   for (const KnownOperator& known : kOperators) {
-    if (known.name == traced.name) return known.lower(at);
+    if (known.name == traced.name) return by_rule(known, at);
   }
-  return streaming_work(traced.name, at);
+  return {.kernels = streaming_work(traced.name, at)};
 }
 
 }  // namespace rooftile::profile

@@ -45,6 +45,38 @@ TEST(Communication, AllReduceOfARing) {
   EXPECT_GT(t.high, t.time);
 }
 
+TEST(Communication, OtherCollectivesSendHalfOfASum) {
+  const GroupLink link = link_of(LinkKind::Fabric, 4);
+  const auto time = [&](ops::CollectiveKind kind) {
+    return exchange({.kind = kind, .bytes = Bytes::from_base(40e6), .gpus = 4}, link, kConstants);
+  };
+  // 3/4 x 40 MB = 30 MB per GPU in 3 steps, or in one.
+  const double moving = 300 / 0.85 * (1 + std::pow(4.0 / 30.0, 0.4));
+  EXPECT_NEAR(to_us(time(ops::CollectiveKind::AllGather).time), 5 + 2.25 + moving, 1e-6);
+  EXPECT_NEAR(to_us(time(ops::CollectiveKind::ReduceScatter).time), 5 + 2.25 + moving, 1e-6);
+  EXPECT_NEAR(to_us(time(ops::CollectiveKind::AllToAll).time), 5 + 0.75 + moving, 1e-6);
+  EXPECT_NEAR(to_us(time(ops::CollectiveKind::AllGather).bound), 300.0, 1e-9);
+  EXPECT_NEAR(to_us(time(ops::CollectiveKind::Broadcast).bound), 400.0, 1e-9);
+  // Nobody fitted them: the interval of what has no data.
+  const TransferTime gather = time(ops::CollectiveKind::AllGather);
+  EXPECT_NEAR(gather.high / gather.time, 1.5, 1e-12);
+  EXPECT_GE(gather.low, gather.bound);
+  const TransferTime none = exchange({.bytes = Bytes::from_base(1), .gpus = 1}, link, kConstants);
+  EXPECT_EQ(none.time, Seconds{});
+}
+
+TEST(Communication, NamesOfCollectives) {
+  using ops::CollectiveKind;
+  EXPECT_EQ(ops::collective_named("nccl:all_reduce"), CollectiveKind::AllReduce);
+  EXPECT_EQ(ops::collective_named("_allgather_base"), CollectiveKind::AllGather);
+  EXPECT_EQ(ops::collective_named("reduce_scatter_tensor_coalesced"),
+            CollectiveKind::ReduceScatter);
+  EXPECT_EQ(ops::collective_named("all_to_allv"), CollectiveKind::AllToAll);
+  EXPECT_EQ(ops::collective_named("nccl:recv 0<-1"), CollectiveKind::Send);
+  EXPECT_EQ(ops::collective_named("allreduce_barrier"), std::nullopt);
+  EXPECT_EQ(ops::collective_named("wait"), std::nullopt);
+}
+
 TEST(Communication, ShortMessagesGoInOneShot) {
   const cost::OneShotForm shot{
       .efficiency = 0.5, .start = 3e-6, .step = 1e-7, .second = 4e-6, .spread = 1.3};

@@ -43,6 +43,19 @@ TEST(Elementwise, BroadcastOperandCountsWithItsOwnSize) {
   EXPECT_EQ(message_of(op), "the second operand of an element-wise operator exceeds the first");
 }
 
+// The mask of all heads is read again for each of them once it is too large for the caches.
+TEST(Elementwise, LargeBroadcastOperandsAreReadAgain) {
+  Elementwise op{.function = Function::Add,
+                 .operands = Operands::Binary,
+                 .shape = {2, 32, 2048, 2048},
+                 .second = 2 * 2048 * 2048};
+  const KernelWork masked = forward_of(op)[0];
+  op.second = 0;
+  EXPECT_EQ(masked.moved(), forward_of(op)[0].bytes());
+  op.second = 2048;
+  EXPECT_EQ(forward_of(op)[0].excess, 0_B);
+}
+
 TEST(Elementwise, SixteenBitStorageComputesInFp32) {
   const KernelWork work = forward_of(make(Function::Gelu, Operands::Unary), DType::Bf16)[0];
   EXPECT_EQ(work.dtype, DType::Bf16);
@@ -60,6 +73,9 @@ TEST(Elementwise, BackwardKernels) {
   EXPECT_EQ(names(backward_of(make(Function::Add, Operands::Binary))), (Names{"copy"}));
   EXPECT_EQ(names(backward_of(make(Function::Add, Operands::Scalar))), Names{});
   EXPECT_EQ(names(backward_of(make(Function::Silu, Operands::Unary))), (Names{"silu"}));
+  Elementwise floor = make(Function::Maximum, Operands::Binary);
+  floor.second_gradient = false;
+  EXPECT_EQ(names(backward_of(floor)), (Names{"eq", "divu", "where", "lt", "masked_fill"}));
 }
 
 TEST(Elementwise, ConstantsHaveNoGradient) {

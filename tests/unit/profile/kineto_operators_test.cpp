@@ -109,6 +109,100 @@ TEST(KinetoOperators, LaunchesOfOneKernelShareTheWork) {
   EXPECT_TRUE(run->kernels.at(0).flops_complete);
 }
 
+// 8 images of 64 x 56 x 56, 128 filters of 3 x 3; the batch norm behind reads 28 x 28.
+TEST(KinetoOperators, OlderTracesTellStridesByTheNextOperator) {
+  const std::string conv =
+      R"("Input dims":[[8,64,56,56],[128,64,3,3],[],[],[],[],[],[],[]],"Input type":["float","float"])";
+  const std::string norm = R"("Input dims":[[8,128,28,28],[128]],"Input type":["float","float"])";
+  const RawProfile p =
+      traced(op("aten::conv2d", 0, 40, conv, 5) + op("aten::_convolution", 5, 30, conv, 5) +
+             op("aten::cudnn_batch_norm", 50, 10, norm, 5) + call(1, 10, 5) + call(2, 11, 5) +
+             call(3, 55, 5) + kernel("nchwToNhwcKernel", 100, 90, R"("correlation":1)") +
+             kernel("implicit_gemm", 200, 40, R"("correlation":2)") +
+             kernel("bn_fw", 250, 20, R"("correlation":3)"));
+  EXPECT_EQ(work_of(p, 0, 0), nullptr) << "a change of layout, though the longest";
+  const TracedWork* work = work_of(p, 1, 0);
+  ASSERT_NE(work, nullptr);
+  EXPECT_DOUBLE_EQ(work->work.flops.base(), 2.0 * 8 * 128 * 28 * 28 * 64 * 9);
+  ASSERT_EQ(p.notes.size(), 2U) << "and whether the batch norm counts statistics";
+  EXPECT_NE(p.notes[1].find("shapes of their results (1 launch)"), std::string::npos) << p.notes[1];
+}
+
+TEST(KinetoOperators, EveryGradientHasAKernelOfItsOwn) {
+  const std::string args =
+      R"("Input Dims":[[8,64,14,14],[8,64,14,14],[64,64,3,3]],"Input type":["float","float","float"])";
+  const RawProfile p =
+      traced(op("aten::convolution_backward", 0, 90, args, 5) + call(1, 10, 5) + call(2, 20, 5) +
+             call(3, 30, 5) + kernel("wgrad_a", 100, 50, R"("correlation":1)") +
+             kernel("wgrad_sum", 160, 40, R"("correlation":2)") +
+             kernel("fprop_as_dgrad_x", 210, 30, R"("correlation":3)"));
+  const auto pass = [&](std::size_t kernel) {
+    return std::get<ops::ConvShape>(work_of(p, kernel, 0)->work.shape).pass;
+  };
+  ASSERT_NE(work_of(p, 0, 0), nullptr);
+  EXPECT_EQ(pass(0), ops::ConvPass::FilterGradient);
+  EXPECT_EQ(work_of(p, 1, 0), nullptr) << "the second kernel of the same gradient";
+  ASSERT_NE(work_of(p, 2, 0), nullptr);
+  EXPECT_EQ(pass(2), ops::ConvPass::DataGradient);
+}
+
+// Without its mask a backward convolution may have asked for one gradient only.
+TEST(KinetoOperators, ALayoutHelperIsNoSecondGradient) {
+  const std::string args =
+      R"("Input Dims":[[8,64,14,14],[8,64,14,14],[64,64,3,3]],"Input type":["float","float","float"])";
+  const RawProfile p =
+      traced(op("aten::convolution_backward", 0, 90, args, 5) + call(1, 10, 5) + call(2, 20, 5) +
+             kernel("batched_transpose_32x32_half", 100, 50, R"("correlation":1)") +
+             kernel("igemm_wrw", 160, 40, R"("correlation":2)"));
+  EXPECT_EQ(work_of(p, 0, 0), nullptr);
+  ASSERT_NE(work_of(p, 1, 0), nullptr);
+}
+
+// The call knows the group, the annotation inside of it does not; a kernel may say all itself.
+TEST(KinetoOperators, CollectivesHaveMessagesAndGroups) {
+  const std::string events =
+      op("record_param_comms", 0, 50,
+         R"("Collective name":"_allgather_base","In msg nelems":1000,"Out msg nelems":4000,)"
+         R"("Group size":4,"dtype":"BFloat16")",
+         5) +
+      R"({"ph":"X","cat":"user_annotation","name":"nccl:_all_gather_base","pid":1,"tid":5,"ts":5,)"
+      R"("dur":30,"args":{"Input Dims":[[1000]],"Input type":["c10::BFloat16"]}},)" +
+      call(1, 10, 5) + kernel("ncclDevKernel_AllGather", 100, 50, R"("correlation":1)") +
+      kernel("ncclDevKernel_AllReduce", 200, 50,
+             R"("correlation":9,"Collective name":"allreduce","In msg nelems":500,)"
+             R"("Out msg nelems":500,"Group size":8,"dtype":"Float")");
+  const RawProfile p = traced(events);
+  const TracedWork* gather = work_of(p, 0, 0);
+  ASSERT_NE(gather, nullptr);
+  EXPECT_EQ(gather->collective,
+            (ops::Collective{ops::CollectiveKind::AllGather, Bytes::from_base(8000), 4}));
+  EXPECT_DOUBLE_EQ(gather->work.flops.base(), 0.0);
+  EXPECT_DOUBLE_EQ(gather->work.bytes().base(), 2000 + 8000);
+  const TracedWork* reduce = work_of(p, 1, 0);
+  ASSERT_NE(reduce, nullptr);
+  EXPECT_EQ(reduce->collective,
+            (ops::Collective{ops::CollectiveKind::AllReduce, Bytes::from_base(2000), 8}));
+  EXPECT_DOUBLE_EQ(reduce->work.flops.base(), 500 * 7.0 / 8.0);
+  EXPECT_TRUE(p.notes.empty());
+}
+
+TEST(KinetoOperators, GroupsThatNobodyNamesAreAllGpus) {
+  const std::string events =
+      R"({"ph":"X","cat":"user_annotation","name":"nccl:all_to_all","pid":1,"tid":5,"ts":5,)"
+      R"("dur":30,"args":{"Input Dims":[[8,100]],"Input type":["float"]}},)" +
+      call(1, 10, 5) + kernel("ncclKernel_SendRecv", 100, 50, R"("correlation":1)");
+  const auto profile =
+      import_text(R"({"distributedInfo":{"backend":"nccl","world_size":8},"traceEvents":[)" +
+                      events.substr(0, events.size() - 1) + "]}",
+                  "t.json");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_NE(work_of(*profile, 0, 0), nullptr);
+  EXPECT_EQ(work_of(*profile, 0, 0)->collective,
+            (ops::Collective{ops::CollectiveKind::AllToAll, Bytes::from_base(3200), 8}));
+  ASSERT_EQ(profile->notes.size(), 1U);
+  EXPECT_EQ(work_of(traced(events), 0, 0), nullptr) << "without a world nothing is known";
+}
+
 TEST(KinetoOperators, PhasesAndAnnotations) {
   const RawProfile p = traced(annotation("step", 0, 1000, 5) + op("aten::mm", 10, 50, kMm, 5) +
                               call(1, 20, 5) + op("AddmmBackward0", 100, 50, "", 5) +
@@ -166,7 +260,7 @@ TEST(Timeline, StretchesOfLateLaunches) {
 }
 
 ops::KernelWork only(const std::string& name, std::vector<TracedInput> inputs) {
-  const auto works = works_of({.name = name, .inputs = std::move(inputs)});
+  const auto works = works_of({.name = name, .inputs = std::move(inputs)}).kernels;
   EXPECT_EQ(works.size(), 1U) << name;
   return works.empty() ? ops::KernelWork{} : works.front();
 }
@@ -202,7 +296,8 @@ TEST(TracedOperators, ProductsConvolutionsAndAttention) {
                                           plain("[0, 0]"),
                                           plain("1"),
                                           plain("[True, True, False]")};
-  EXPECT_EQ(works_of({.name = "aten::convolution_backward", .inputs = backward}).size(), 2U);
+  EXPECT_EQ(works_of({.name = "aten::convolution_backward", .inputs = backward}).kernels.size(),
+            2U);
   // [batch, tokens, heads, width]: QK' and PV, 2 x 2 x 4 x 12 x 197 x 197 x 64
   EXPECT_DOUBLE_EQ(
       only("aten::_flash_attention_forward",
@@ -211,6 +306,91 @@ TEST(TracedOperators, ProductsConvolutionsAndAttention) {
       only("aten::_scaled_dot_product_flash_attention",
            {tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64})})
           .flops.base());
+}
+
+TEST(TracedOperators, ConvolutionsOfEveryDimension) {
+  const std::vector<TracedInput> row{tensor({4, 80, 3000}), tensor({384, 80, 3}), tensor({384}),
+                                     plain("[2]"),          plain("[1]"),         plain("[1]"),
+                                     plain("False"),        plain("[0]"),         plain("1")};
+  EXPECT_DOUBLE_EQ(only("aten::convolution", row).flops.base(), 2.0 * 4 * 384 * 1500 * 80 * 3);
+  const std::vector<TracedInput> volume{tensor({2, 3, 16, 112, 112}),
+                                        tensor({64, 3, 3, 7, 7}),
+                                        tensor({64}),
+                                        plain("[1, 2, 2]"),
+                                        plain("[1, 3, 3]"),
+                                        plain("[1, 1, 1]"),
+                                        plain("False"),
+                                        plain("[0, 0, 0]"),
+                                        plain("1")};
+  const auto work = only("aten::convolution", volume);
+  EXPECT_DOUBLE_EQ(work.flops.base(), 2.0 * 2 * 64 * 16 * 56 * 56 * 3 * 3 * 7 * 7);
+  EXPECT_DOUBLE_EQ(work.written.base(), 2.0 * 2 * 64 * 16 * 56 * 56);
+  // 56 -> 28 with 3 x 3, without strides and paddings; depthwise
+  TracedOperator open{"aten::cudnn_convolution", {tensor({8, 64, 56, 56}), tensor({64, 1, 3, 3})}};
+  EXPECT_TRUE(needs_output(open));
+  EXPECT_TRUE(works_of(open).kernels.empty());
+  open.output = {8, 64, 28, 28};
+  const TracedWorks depthwise = works_of(open);
+  ASSERT_EQ(depthwise.kernels.size(), 1U);
+  EXPECT_DOUBLE_EQ(depthwise.kernels[0].flops.base(), 2.0 * 8 * 64 * 28 * 28 * 9);
+  EXPECT_FALSE(depthwise.assumed.empty());
+  open.output = {8, 64, 700, 28};
+  EXPECT_TRUE(works_of(open).kernels.empty()) << "no stride gives that";
+  open.output = {8, 64, 0, 28};
+  EXPECT_TRUE(works_of(open).kernels.empty()) << "an empty result has no stride";
+  const std::vector<TracedInput> endless{
+      tensor({4, 3, 224, 224}), tensor({8, 3, 3, 3}), tensor({8}),
+      plain("[1, 1]"),          plain("[0, 0]"),      plain("[9223372036854775807, 1]"),
+      plain("False"),           plain("[0, 0]"),      plain("1")};
+  EXPECT_TRUE(works_of({.name = "aten::convolution", .inputs = endless}).kernels.empty());
+}
+
+TEST(TracedOperators, AttentionIsCausalWhereTheTraceSaysSo) {
+  std::vector<TracedInput> inputs{tensor({2, 256, 8, 64}), tensor({2, 256, 8, 64}),
+                                  tensor({2, 256, 8, 64})};
+  const TracedWorks silent =
+      works_of({.name = "aten::_efficient_attention_forward", .inputs = inputs});
+  EXPECT_FALSE(silent.assumed.empty());
+  inputs.resize(9);
+  inputs.push_back(plain("1"));
+  const TracedWorks causal =
+      works_of({.name = "aten::_efficient_attention_forward", .inputs = inputs});
+  EXPECT_TRUE(causal.assumed.empty());
+  EXPECT_LT(causal.kernels.at(0).flops, silent.kernels.at(0).flops);
+}
+
+TEST(TracedOperators, ExpertsAndTransformerEngine) {
+  EXPECT_DOUBLE_EQ(
+      only("aten::_grouped_mm", {tensor({512, 64}), tensor({8, 64, 128}), {}}).flops.base(),
+      2.0 * 512 * 64 * 128);
+  std::vector<TracedInput> gemm(10);
+  gemm[0] = tensor({1024, 256});  // weights [n, k]
+  gemm[4] = plain("True");
+  gemm[5] = tensor({512, 256});
+  gemm[9] = plain("False");
+  EXPECT_DOUBLE_EQ(only("tex_ts::te_gemm_ts", gemm).flops.base(), 2.0 * 512 * 256 * 1024);
+}
+
+TEST(TracedOperators, FusedKernelsMoveTheirOperands) {
+  const auto fused = only("triton_poi_fused__to_copy_mul_silu_2",
+                          {tensor({8, 1024}), tensor({8, 1024}), plain("8192")});
+  EXPECT_DOUBLE_EQ(fused.flops.base(), 2.0 * 8 * 1024);  // mul and silu
+  EXPECT_DOUBLE_EQ(fused.bytes().base(), 2.0 * 2 * 8 * 1024);
+  EXPECT_DOUBLE_EQ(
+      only("triton_tem_fused_mm_0", {tensor({64, 32}), tensor({32, 16}), tensor({64, 16})})
+          .flops.base(),
+      2.0 * 64 * 32 * 16);
+  EXPECT_TRUE(works_of({.name = "triton_tem_fused_flex_attention_0", .inputs = {tensor({4})}})
+                  .kernels.empty());
+}
+
+TEST(TracedOperators, WholeNumbersAreMovedWithoutFlops) {
+  TracedInput tokens{.shapes = {{4, 8}}, .type = "long int", .text = {}};
+  const auto add = only("aten::add", {tokens, tokens, plain("1")});
+  EXPECT_DOUBLE_EQ(add.flops.base(), 0.0);
+  EXPECT_DOUBLE_EQ(add.bytes().base(), 3.0 * 8 * 32);
+  const auto mask = only("aten::eq", {tokens, plain("0")});
+  EXPECT_DOUBLE_EQ(mask.written.base(), 32.0);
 }
 
 TEST(TracedOperators, StreamsMoveEachOperandOnce) {
@@ -232,7 +412,7 @@ TEST(TracedOperators, WhatDoesNotFitGivesNothing) {
         TracedOperator{"aten::convolution", {tensor({4, 3, 8, 8}), tensor({8, 3, 3, 3})}},
         TracedOperator{"aten::no_such_thing", {tensor({4})}},
         TracedOperator{"aten::add", {tensor({4}), tensor({5})}}}) {
-    EXPECT_TRUE(works_of(wrong).empty()) << wrong.name;
+    EXPECT_TRUE(works_of(wrong).kernels.empty()) << wrong.name;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "profile/evaluate.h"
 #include "profile/importer.h"
+#include "profile/select.h"
 #include "profile/wire.h"
 #include "report_writer.h"
 
@@ -73,6 +74,20 @@ TEST(NcuReport, MetricsBecomeTimesBytesAndFlops) {
   EXPECT_EQ(kernel.flops_by.at({DType::Fp32, hardware::Pipe::Vector}).base(), 15000);
   EXPECT_EQ(kernel.grid, (Dim3{4, 2, 1}));
   EXPECT_EQ(kernel.block, (Dim3{128, 1, 1}));
+}
+
+TEST(NcuReport, RangesOfNvtxSelectLaunches) {
+  ReportFile file = two_launches();
+  file.launches[1].ranges = {"step", "forward"};
+  const auto profile = import_text(written(file), "r");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_EQ(profile->ranges.size(), 1U);
+  EXPECT_EQ(profile->ranges[0], (std::vector<std::string>{"step", "forward"}));
+  EXPECT_FALSE(profile->notes.empty()) << "no report that was seen has a range";
+  const auto inside = select(*profile, {.annotation = "forward"});
+  ASSERT_TRUE(inside) << to_string(inside.error());
+  EXPECT_EQ(inside->kernels.at(0).launches(), 1);
+  EXPECT_FALSE(select(*import_text(written(two_launches()), "r"), {.annotation = "forward"}));
 }
 
 TEST(NcuReport, TheDeviceIsThatOfTheSession) {

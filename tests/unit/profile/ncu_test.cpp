@@ -139,14 +139,23 @@ TEST(NcuLong, TwoPassesShareTheirTimeAndMoreLaunchesDoNot) {
   EXPECT_EQ(longer.files.size(), 1U);
 }
 
-TEST(NcuLong, SaysWhenNothingDecidesTheDecimalMark) {
-  const RawProfile guessed = import(kLong + row(0, "k", "dram__bytes.sum", "byte", "30.000"));
-  EXPECT_DOUBLE_EQ(sum(guessed, 0, "dram__bytes.sum"), 30.0);
-  ASSERT_EQ(guessed.notes.size(), 1U);
-  EXPECT_NE(guessed.notes[0].find("30.000 means 30 or 30000"), std::string::npos);
-  EXPECT_TRUE(import(kLong + row(0, "k", "dram__bytes.sum", "byte", "30.000") +
-                     row(1, "k", "dram__bytes.sum", "byte", "1.5"))
-                  .notes.empty());
+TEST(NcuLong, RefusesWhereNothingDecidesTheDecimalMark) {
+  const auto guessed =
+      import_text(kLong + row(0, "k", "dram__bytes.sum", "byte", "30.000"), "k.csv");
+  ASSERT_FALSE(guessed);
+  EXPECT_NE(guessed.error().message.find("30.000 means 30 or 30000"), std::string::npos);
+  EXPECT_NE(guessed.error().hint.find("LC_ALL=C ncu --csv"), std::string::npos);
+  const RawProfile decided = import(kLong + row(0, "k", "dram__bytes.sum", "byte", "30.000") +
+                                    row(1, "k", "dram__bytes.sum", "byte", "1.5"));
+  EXPECT_DOUBLE_EQ(sum(decided, 0, "dram__bytes.sum"), 31.5);
+  // The usual output: two decimals at most, so three digits behind a comma are thousands.
+  EXPECT_DOUBLE_EQ(
+      sum(import(kLong + row(0, "k", "dram__bytes.sum", "byte", "120,000")), 0, "dram__bytes.sum"),
+      120000.0);
+  // The same file in a German locale.
+  const RawProfile german = import(kLong + row(0, "k", "dram__bytes.sum", "byte", "120.000") +
+                                   row(0, "k", "gpu__time_duration.sum", "usecond", "9,25"));
+  EXPECT_DOUBLE_EQ(sum(german, 0, "dram__bytes.sum"), 120000.0);
 }
 
 TEST(NcuLong, SemicolonsUtf16AndAppendedFiles) {

@@ -56,6 +56,7 @@ class WireMessage {
 struct ReportLaunch {
   std::string kernel;
   std::vector<std::pair<std::string, std::optional<double>>> metrics;
+  std::vector<std::string> ranges = {};  ///< of NVTX, outermost first
 };
 
 struct ReportFile {
@@ -87,6 +88,16 @@ inline std::string written(const ReportFile& file) {
       metric.varint(1, index(name));
       if (value) metric.message(2, WireMessage().number(3, *value));
       result.message(13, metric);
+    }
+    if (!launch.ranges.empty()) {  // domains, then threads with the ranges that are open in each
+      WireMessage open;
+      open.varint(1, 0);
+      for (const std::string& range : launch.ranges) {
+        open.message(2, WireMessage().varint(1, 1).bytes(2, range));
+      }
+      result.message(21, WireMessage()
+                             .message(1, WireMessage().varint(1, 0).bytes(2, "<default domain>"))
+                             .message(2, WireMessage().varint(1, 77).message(2, open)));
     }
     rest += result.framed();
   }

@@ -70,5 +70,11 @@ TEST(Select, SummariesDoNotListLaunches) {
   EXPECT_EQ(part.error().code, ErrorCode::Unsupported);
 }
 
+TEST(CompleteLaunches, AClaimedNumberOfLaunchesTakesNoMemory) {
+  KernelSeries claimed;
+  claimed.rows = 6'320'600'000'000;
+  EXPECT_FALSE(complete_launches(claimed)) << "no counter has a gap";
+}
+
 }  // namespace
 }  // namespace rooftile::profile
