@@ -122,7 +122,7 @@ class BlockFusion {
     if (block_.nodes[producer].differentiable != block_.nodes[consumer].differentiable)
       return false;
     if (reduces(producer) && reduces(consumer)) return false;
-    if (is_output(producer)) return false;
+    if (is_output(producer) || block_.nodes[producer].reduced_output > 0) return false;
     if (readers_[producer].size() == 1) return true;
     // All readers inside of the kernel (x in x * tanh(x)), or the residual sum before a norm.
     const bool before_norm = to.kind == ops::KernelClass::Norm && !reduces(producer);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/integer.h"
+#include "execution/partial_sums.h"
 
 namespace rooftile::execution {
 
@@ -44,7 +45,14 @@ class BlockSplit {
         last_block_(block + 1 == graph.blocks.size()),
         ways_(ways),
         published_(published),
-        vocabulary_(vocabulary) {}
+        vocabulary_(vocabulary) {
+    for (std::size_t i = 0; i < source_.nodes.size(); ++i)
+      index_of_.emplace(source_.nodes[i].name, i);
+    for (const Node& node : source_.nodes) {
+      if (const auto* attention = std::get_if<ops::FusedAttention>(&node.op))
+        find_copies(node, attention->shape);
+    }
+  }
 
   Result<Block> run() {
     std::size_t before = 0;
@@ -109,11 +117,46 @@ class BlockSplit {
     return {};
   }
 
+  /// Fewer key/value heads than GPUs: each head, and what makes it, is on several of them.
+  void find_copies(const Node& node, const ops::AttentionShape& shape) {
+    if (shape.latent || node.inputs.size() < 3) return;
+    if (shape.kv_heads >= ways_ || ways_ % shape.kv_heads != 0) return;
+    const std::int64_t copies = ways_ / shape.kv_heads;
+    for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
+      std::optional<std::size_t> at = find(node.inputs[input]);
+      while (at) {
+        const Node& source = source_.nodes[*at];
+        if (!copies_.emplace(*at, copies).second) break;
+        if (std::holds_alternative<ops::Linear>(source.op) || source.inputs.empty()) break;
+        at = find(source.inputs.front());
+      }
+    }
+    // One product for queries, keys and values: its queries are dealt out as ever.
+    std::optional<std::size_t> at = find(node.inputs.front());
+    while (at && !std::holds_alternative<ops::Linear>(source_.nodes[*at].op)) {
+      if (source_.nodes[*at].inputs.empty()) return;
+      at = find(source_.nodes[*at].inputs.front());
+    }
+    if (at && copies_.erase(*at) > 0)
+      copied_outputs_[*at] = shape.kv_heads * (shape.head_dim + shape.values()) * (copies - 1);
+  }
+  [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const {
+    const auto it = index_of_.find(name);
+    return it == index_of_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  /// Parts that the sizes of the current node are cut into.
+  [[nodiscard]] std::int64_t ways_here() const {
+    const auto it = copies_.find(index_);
+    return it == copies_.end() ? ways_ : ways_ / it->second;
+  }
+
   /// `size` / ways; a remainder is an error once nothing conflicts any more.
   std::int64_t part(std::int64_t size, std::string_view what) {
+    const std::int64_t ways = ways_here();
     // Heads are what a user can act on: their error wins over those that follow from it.
     const bool better = !problem_ || (what.ends_with("heads") && !problem_is_heads_);
-    if (size % ways_ != 0 && better) {
+    if (size % ways != 0 && better) {
       problem_is_heads_ = what.ends_with("heads");
       const Node& node = block_.nodes[index_];
       problem_ =
@@ -122,7 +165,7 @@ class BlockSplit {
                 .message = fmt::format("{} {} are not divisible by --tp {}", size, what, ways_),
                 .hint = fmt::format("choose a divisor of {}", size)};
     }
-    return ceil_div(size, ways_);
+    return ceil_div(size, ways);
   }
 
   Shape part(const Shape& shape, std::size_t axis) {
@@ -149,6 +192,8 @@ class BlockSplit {
     }
     if (repeated_.contains(index_)) return {};
     // Logits are padded; everything else has to come out even.
+    const auto copied = copied_outputs_.find(index_);
+    if (copied != copied_outputs_.end()) op.out += copied->second;
     op.out = op.out == vocabulary_ ? ceil_div(op.out, ways_) : part(op.out, "outputs");
     const std::string input = node.inputs.empty() ? std::string{} : node.inputs.front();
     if (node.input_gradient && node.differentiable && reduced_inputs_.insert(input).second) {
@@ -197,9 +242,12 @@ class BlockSplit {
       op.shape.heads = part(op.shape.heads, "heads");  // all of them read the one latent
       return {.layout = Layout::Columns, .splits = joint_.splits};
     }
+    constexpr std::size_t kQueryKeyValue = 3;  // a sink per head may follow, which costs nothing
+    if (inputs_.size() > kQueryKeyValue) inputs_.resize(kQueryKeyValue);
     if (!all_split()) return whole();
     op.shape.heads = part(op.shape.heads, "heads");
-    op.shape.kv_heads = part(op.shape.kv_heads, "key/value heads");
+    const bool copied = ways_ % op.shape.kv_heads == 0;
+    op.shape.kv_heads = copied ? 1 : part(op.shape.kv_heads, "key/value heads");
     return {.layout = Layout::Columns, .splits = joint_.splits};
   }
 
@@ -288,7 +336,10 @@ class BlockSplit {
   const std::set<std::string>& published_;
   std::int64_t vocabulary_;
 
-  std::set<std::size_t> repeated_;  ///< linear layers that every GPU runs whole
+  std::map<std::string, std::size_t, std::less<>> index_of_;
+  std::map<std::size_t, std::int64_t> copies_;          ///< GPUs that make the same key/value head
+  std::map<std::size_t, std::int64_t> copied_outputs_;  ///< keys and values made once more
+  std::set<std::size_t> repeated_;                      ///< linear layers that every GPU runs whole
   Block block_;
   std::optional<Error> problem_;
   bool problem_is_heads_ = false;
@@ -315,6 +366,10 @@ std::int64_t vocabulary_of(const Graph& graph) {
 Status split_cache(graph::KvCache& cache, const std::string& model, std::int64_t ways) {
   for (graph::KvCache::Part& part : cache.parts) {
     if (part.shared) continue;
+    if (ways % part.kv_heads == 0) {
+      part.kv_heads = 1;  // several GPUs keep the same head
+      continue;
+    }
     if (part.kv_heads % ways != 0) {
       return bad_input(
           model,
@@ -343,6 +398,7 @@ Result<Graph> split_tensors(const Graph& graph, std::int64_t ways) {
   for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
     BlockSplit split(graph, i, ways, published, vocabulary);
     ROOFTILE_TRY(result.blocks[i], split.run());
+    defer_sums(published, result.blocks[i]);
     found_pair = found_pair || split.found_pair();
   }
   if (!found_pair) {

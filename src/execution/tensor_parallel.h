@@ -3,7 +3,8 @@
 // One model on several GPUs that share every layer, as in Megatron-LM [Sho19]: of two linear layers
 // in a row the first one is split by its outputs (no communication), the second by its inputs; the
 // partial sums of the second are added up over the GPUs ("all-reduce") and the same happens to the
-// gradient of the first one's input. Attention is split by heads, the vocabulary of the largest
+// gradient of the first one's input. Sums wait for what is linear behind them
+// (execution/partial_sums.h). Attention is split by heads, the vocabulary of the largest
 // embedding and of the logits by its entries (rounded up, as padding does); norms, residual sums
 // and what feeds them are repeated on every GPU.
 //

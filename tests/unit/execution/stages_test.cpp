@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "execution/fuse.h"
 #include "execution/tensor_parallel.h"
 #include "graph/import_model.h"
 
@@ -139,6 +140,67 @@ TEST(TensorParallel, ARouterIsRepeated) {
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "moe.gate").op).out, 8);
   EXPECT_EQ(std::get<ops::ExpertLinear>(node_of(*part, "layer", "moe.w1").op).out, 14336 / 4);
+}
+
+TEST(TensorParallel, ExpertsAreAddedUpBehindTheirCombination) {
+  // Per layer one sum behind attention, one of batch x tokens x width behind the experts: the
+  // slots of all experts of a token are combined before GPUs talk.
+  const std::int64_t hidden = 128 * 4096;
+  const auto part = execution::split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4);
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(node_of(*part, "layer", "moe.w2").reduced_output, 0);
+  EXPECT_EQ(node_of(*part, "layer", "moe.combine").reduced_output, hidden);
+  // Shared experts join the same sum; fusing leaves it in place.
+  const auto deepseek = execution::split_tensors(model("deepseek-v3", Step::Infer, 1), 8);
+  ASSERT_TRUE(deepseek) << to_string(deepseek.error());
+  for (const Graph& graph : {*deepseek, execution::fuse(*deepseek)}) {
+    std::int64_t sums = 0;
+    for (const Block& block : graph.blocks) {
+      if (block.name != "layer") continue;
+      for (const Node& node : block.nodes) sums += node.reduced_output;
+    }
+    EXPECT_EQ(sums, 2 * 128 * 7168);
+  }
+}
+
+TEST(TensorParallel, ParallelBlocksNeedOneSum) {
+  const auto part = execution::split_tensors(model("gpt-j-6b", Step::Infer, 1), 4);
+  ASSERT_TRUE(part) << to_string(part.error());
+  std::int64_t sums = 0;
+  for (const Block& block : part->blocks) {
+    for (const Node& node : block.nodes) {
+      if (block.name == "layer") sums += node.reduced_output;
+    }
+  }
+  EXPECT_EQ(sums, 128 * 4096);
+}
+
+TEST(TensorParallel, FewKeyValueHeadsAreCopied) {
+  // 4 key/value heads of 128 on 8 GPUs: each GPU holds one of them, and its cache.
+  const auto part = execution::split_tensors(
+      *import_model(Catalog::embedded(), "qwen3-30b-a3b",
+                    {.step = Step::Decode, .context = 64, .attention = AttentionKind::Flash}),
+      8);
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "self_attn.k_proj").op).out, 128);
+  EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "self_attn.q_proj").op).out, 512);
+  const auto& attention =
+      std::get<ops::FusedAttention>(node_of(*part, "layer", "self_attn.attention").op).shape;
+  EXPECT_EQ(attention.heads, 4);
+  EXPECT_EQ(attention.kv_heads, 1);
+  ASSERT_TRUE(part->kv_cache);
+  EXPECT_EQ(part->kv_cache->parts.front().kv_heads, 1);
+}
+
+TEST(TensorParallel, SinksDoNotKeepHeadsTogether) {
+  const auto part = execution::split_tensors(
+      *import_model(Catalog::embedded(), "gpt-oss-20b",
+                    {.step = Step::Decode, .context = 64, .attention = AttentionKind::Flash}),
+      8);
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(
+      std::get<ops::FusedAttention>(node_of(*part, "layer", "self_attn.attention").op).shape.heads,
+      8);
 }
 
 TEST(TensorParallel, HeadsMustDivide) {
