@@ -125,13 +125,30 @@ std::string far_advice(Point& point) {
                      format_time(point.gain), format_time(time));
 }
 
+/// Collectives wait for the other GPUs: their time is no measure of what holds them here.
+std::string communication_advice(const Point& point) {
+  const KernelRecord& record = point.record;
+  std::string rate;
+  if (const auto bytes = record.bytes_at(MemoryLevel::Dram); bytes && record.flops_complete) {
+    rate =
+        fmt::format(" at {} of the GPU's own memory traffic", format_rate(*bytes / *record.time));
+  }
+  return fmt::format(
+      "communication of {}{}, waiting for the other GPUs included; computing at the same time "
+      "would hide "
+      "up to {}",
+      number_of(record.launches, "launch"), rate, format_time(*record.time));
+}
+
 void advise_point(Point& point, const Point* next, const Chart& chart) {
   const KernelRecord& record = point.record;
   if (!record.time || !(record.time->base() > 0.0)) {
     if (point.fraction_of_roof) point.advice = held(point);
     return;
   }
-  if (point.launch_bound) {
+  if (operation_class(record.name) == "communication") {
+    point.advice = communication_advice(point);
+  } else if (point.launch_bound) {
     point.advice = launch_advice(point, chart.launch_overhead);
   } else if (!point.fraction_of_roof || !point.bound) {
     point.advice = point.fraction_of_roof

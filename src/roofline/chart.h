@@ -83,8 +83,11 @@ struct Total {
 
   [[nodiscard]] std::optional<FlopsPerByte> intensity(hardware::MemoryLevel level) const;
   [[nodiscard]] std::optional<FlopsPerSecond> rate() const;
-  /// Which kernels have no FLOPs is known of some kernel at least.
-  [[nodiscard]] bool knows_zero_ai() const { return uncounted < kernels; }
+  /// Some kernel is known to have no FLOPs, or all are known to have some: where FLOPs were not
+  /// counted, none is unknown and not zero.
+  [[nodiscard]] bool knows_zero_ai() const {
+    return uncounted < kernels && (uncounted == 0 || zero_ai.kernels > 0);
+  }
 };
 
 struct Phase {

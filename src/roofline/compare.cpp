@@ -103,6 +103,38 @@ void pair_by(PairedBy paired, const Key& key, Records& first, Records& second,
   second = std::move(right);
 }
 
+Seconds time_of(const Records& records) {
+  Seconds sum;
+  for (const KernelRecord* record : records) sum += record->time.value_or(Seconds{});
+  return sum;
+}
+
+std::string class_key(const KernelRecord& record) {
+  const std::string_view kind = operation_class(record.name);
+  return kind == "other" ? std::string() : std::string(kind);
+}
+
+/// Classes of which one run has kernels that no name of the other one tells: half of the products
+/// on the matrix units, say. They are compared as classes, else that part would have no other side.
+std::set<std::string> uneven_classes(const Records& first, const Records& second) {
+  constexpr double kMuch = 0.02;  // of a run's time
+  Records left, right;
+  const auto operation = [](const KernelRecord& r) { return format_free_name(r.name); };
+  for (const auto& [name, sides] : grouped(first, second, operation)) {
+    if (!name.empty() && !sides.first.empty() && !sides.second.empty()) continue;
+    left.insert(left.end(), sides.first.begin(), sides.first.end());
+    right.insert(right.end(), sides.second.begin(), sides.second.end());
+  }
+  std::set<std::string> uneven;
+  for (const auto& [kind, sides] : grouped(left, right, class_key)) {
+    const bool one = sides.first.empty() != sides.second.empty();
+    const bool much = time_of(sides.first) > time_of(first) * kMuch ||
+                      time_of(sides.second) > time_of(second) * kMuch;
+    if (one && much && !kind.empty()) uneven.insert(kind);
+  }
+  return uneven;
+}
+
 Records pointers_to(const profile::Run& run) {
   Records records;
   for (const KernelRecord& record : run.kernels) records.push_back(&record);
@@ -127,16 +159,14 @@ Comparison compare(const profile::Run& first, const profile::Run& second) {
   const Records all_left = left, all_right = right;
   std::vector<Difference>& rows = comparison.kernels;
   pair_by(PairedBy::Name, [](const KernelRecord& r) { return r.name; }, left, right, rows);
+  const std::set<std::string> uneven = uneven_classes(left, right);
   pair_by(
-      PairedBy::Operation, [](const KernelRecord& r) { return format_free_name(r.name); }, left,
-      right, rows);
-  pair_by(
-      PairedBy::Class,
-      [](const KernelRecord& r) {
-        const std::string_view kind = operation_class(r.name);
-        return kind == "other" ? std::string() : std::string(kind);
+      PairedBy::Operation,
+      [&uneven](const KernelRecord& r) {
+        return uneven.contains(class_key(r)) ? std::string() : format_free_name(r.name);
       },
       left, right, rows);
+  pair_by(PairedBy::Class, class_key, left, right, rows);
   for (const KernelRecord* record : left) {
     rows.push_back(row_of(record->name, PairedBy::Nothing, {record}, {}));
   }

@@ -102,6 +102,9 @@ TEST(Chart, ZeroAiIsUnknownWhereNobodyCountedFlops) {
   EXPECT_TRUE(some.total.knows_zero_ai());
   EXPECT_EQ(some.total.uncounted, 1);
   EXPECT_EQ(some.total.zero_ai.kernels, 1);
+  const Chart none_known = chart_of({uncounted, kernel("gemm", 1.0, 10.0, 0.9)});
+  EXPECT_FALSE(none_known.total.knows_zero_ai()) << "the first may have none";
+  EXPECT_TRUE(chart_of({kernel("gemm", 1.0, 10.0, 0.9)}).total.knows_zero_ai());
 }
 
 TEST(Chart, PointsAboveARoofSayWhy) {

@@ -62,6 +62,21 @@ TEST(Compare, PairsByNameThenOperationThenClass) {
   EXPECT_NEAR(c.paired_second, 7.0 / 9.0, 1e-12);
 }
 
+// Mixed precision moves half of the convolutions to kernels that the other run does not have: the
+// one that both have (in another format) is not enough of a pair for them.
+TEST(Compare, AClassThatOnlyOneRunHasMoreOfIsComparedAsAWhole) {
+  const Comparison c = compare(run_of("O1", {fp32("implicit_convolve_sgemm<__half, 512>", 24),
+                                             fp16("volta_fp16_s884cudnn_256x128_interior_v1", 13),
+                                             fp32("bn_fw_tr_1C11_kernel_NCHW<__half>", 12)}),
+                               run_of("O0", {fp32("implicit_convolve_sgemm<float, 512>", 60),
+                                             fp32("bn_fw_tr_1C11_kernel_NCHW<float>", 20)}));
+  EXPECT_DOUBLE_EQ(c.paired_first, 1.0);
+  EXPECT_DOUBLE_EQ(c.paired_second, 1.0);
+  ASSERT_NE(row(c, "convolution (2 and 1 kernels)"), nullptr);
+  ASSERT_NE(row(c, "bn_fw"), nullptr);
+  EXPECT_EQ(row(c, "bn_fw")->paired, PairedBy::Operation);
+}
+
 TEST(Compare, NothingIsPairedWithNothing) {
   const Comparison c = compare(run_of("a", {}), run_of("b", {fp32("k", 1)}));
   EXPECT_EQ(c.paired_first, 0.0);
