@@ -173,6 +173,8 @@ async function testNarrow() {
   const { page, problems } = await open('chart.html', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(width <= 390, `the page is ${width} pixels wide in a window of 390`);
+  assert.ok((await page.locator('.chart').first().boundingBox()).y < 400, 'the chart stands before the filters');
+  assert.ok(await page.locator('#search').isVisible());
   await shoot(page, 'narrow.png');
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
@@ -299,10 +301,34 @@ async function testBars() {
     }
   }
   const { page } = await open('gpus.html');
+  assert.match(await page.locator('#verdict li').first().innerText(), /^fastest: h100-sxm, /);
+  assert.match(await page.locator('#verdict .good').innerText(), /^fits: l4, t4, h100-sxm$/);
+  assert.ok((await page.locator('h2').allInnerTexts()).includes('GPUs'));
   await page.locator('#gpus tbody tr').first().click();
   assert.equal(await page.locator('#gpus tr.picked').count(), 1);
   await page.fill('#search', 'h100');
   assert.equal(await page.locator('#gpus tbody tr').count(), 1);
+  await page.close();
+}
+
+/** A bar that stands for several rows is found by their names, and marks them when clicked. */
+async function testGroupedBars() {
+  const { page: scale } = await open('scale.html');
+  await scale.fill('#search', 'sms x4');
+  assert.deepEqual(await scale.locator('#variants tbody tr td:first-child').allInnerTexts(), ['sms x4']);
+  assert.ok(await scale.locator('.figure canvas').isVisible(), 'the bar of sms stays');
+  await scale.close();
+  const { page } = await open('traffic.html', { viewport: { width: 1400, height: 900 } });
+  await page.fill('#search', 'layer1/conv1');
+  assert.ok(await page.locator('.figure canvas').isVisible(), 'the bar of layer1 stays');
+  await page.fill('#search', '');
+  const box = await page.locator('.figure canvas').first().boundingBox();
+  for (let y = 20; y < box.height && (await page.locator('#layers tr.picked').count()) === 0; y += 4) {
+    await page.mouse.click(box.x + 132, box.y + y);
+  }
+  const marked = await page.locator('#layers tr.picked td:first-child').allInnerTexts();
+  assert.ok(marked.length > 3, marked.join());
+  assert.equal(new Set(marked.map((name) => name.split('/')[0])).size, 1, marked.join());
   await page.close();
 }
 
@@ -335,12 +361,15 @@ async function testMachine() {
   assert.equal(await page.locator('.figure').count(), 2, 'bandwidth and rate');
   assert.ok(await page.locator('.figure canvas').last().isVisible());
   await shoot(page, 'machine.png');
+  await page.setViewportSize({ width: 420, height: 900 });
+  // Charts follow the window when they have been told of it.
+  await page.waitForFunction(() => document.documentElement.scrollWidth <= 420);
   assert.deepEqual(problems, []);
   await page.close();
 }
 
 try {
-  for (const test of [testRoofline, testNarrow, testCompare, testTablesFit, testLowerBounds, testPredict, testBars, testEffectiveRate, testMachine]) {
+  for (const test of [testRoofline, testNarrow, testCompare, testTablesFit, testLowerBounds, testPredict, testBars, testGroupedBars, testEffectiveRate, testMachine]) {
     await test();
     console.log(`ok ${test.name}`);
   }

@@ -77,31 +77,54 @@ function tip(section: BarsSection, row: Json): HTMLElement {
   return box;
 }
 
+const LINE = 13; // pixels of a line of a name
+
+/** A name in lines of about `most` letters, broken behind what joins its parts: none is cut. */
+export function lines(name: string, most: number): string {
+  const parts = name.split(/(?<=[\/_. ,-])/).flatMap((part) => part.match(new RegExp(`.{1,${most}}`, 'g')) ?? []);
+  const made: string[] = [];
+  for (const part of parts) {
+    const last = made[made.length - 1];
+    if (last !== undefined && last.length + part.trimEnd().length <= most) made[made.length - 1] = last + part;
+    else made.push(part);
+  }
+  return made.map((line) => line.trimEnd()).join('\n');
+}
+
+const labelsOf = (section: BarsSection, rows: Json[], narrow: boolean) =>
+  rows.map((row) => lines(textAt(row, section.label), narrow ? 18 : 40));
+
+function heightOf(section: BarsSection, rows: Json[], narrow: boolean): number {
+  const most = Math.max(1, ...labelsOf(section, rows, narrow).map((label) => label.split('\n').length));
+  return 90 + rows.length * Math.max(26, 14 * section.series.length + 8, LINE * most + 6);
+}
+
 function option(section: BarsSection, rows: Json[], colors: Theme, narrow: boolean, picked: string | null): Option {
   const values = rows.flatMap((row) => [
     ...section.series.flatMap((s) => [numberAt(row, s.at), numberAt(row, s.high)]),
     numberAt(row, section.mark),
   ]);
   const most = Math.max(0, ...values.map((v) => v ?? 0), ...section.lines.map((l) => l.value));
-  const labels = rows.map((row) => textAt(row, section.label));
+  const labels = labelsOf(section, rows, narrow);
   const remarks = rows.map((row) => textAt(row, section.remark));
-  const width = (texts: string[], limit: number) => Math.min(limit, 20 + 7 * Math.max(0, ...texts.map((t) => t.length)));
+  const width = (texts: string[], limit: number) =>
+    Math.min(limit, 20 + 7 * Math.max(0, ...texts.flatMap((t) => t.split('\n').map((line) => line.length))));
   const chosen = (row: Json) => picked === null || namesOf(row).includes(picked);
   return {
     animation: false,
     backgroundColor: colors.background,
     textStyle: { fontFamily: 'system-ui, sans-serif' },
-    grid: { left: width(labels, narrow ? 120 : 260), right: narrow ? 16 : width(remarks, 290), top: 26, bottom: 52 },
+    grid: { left: width(labels, narrow ? 136 : 300), right: narrow ? 16 : width(remarks, 290), top: 26, bottom: 52 },
     xAxis: {
       type: 'value', min: 0, max: most * 1.02 || 1, name: section.axis, nameLocation: 'middle', nameGap: 30,
       nameTextStyle: { color: colors.text, fontSize: 13 },
-      axisLabel: { color: colors.muted, formatter: (v: number) => shown(v, section.unit), hideOverlap: true, showMaxLabel: false },
+      axisLabel: { color: colors.muted, formatter: (v: number) => (v === 0 ? '0' : shown(v, section.unit).replace(/\.0+(?=\D|$)/, '')), hideOverlap: true, showMaxLabel: false },
       splitLine: { lineStyle: { color: colors.grid } },
       splitNumber: narrow ? 3 : 6,
     },
     yAxis: {
       type: 'category', inverse: true, data: labels,
-      axisLabel: { color: colors.text, width: narrow ? 108 : 246, overflow: 'truncate', interval: 0 },
+      axisLabel: { color: colors.text, fontSize: narrow ? 11 : 12, lineHeight: LINE, interval: 0 },
       axisTick: { show: false },
       axisLine: { lineStyle: { color: colors.muted } },
     },
@@ -165,7 +188,6 @@ export function Bars({ page, section, look, selection }: Props) {
     [section, rows, look.dark, look.narrow, selection.picked],
   );
   const name = fileName(section.title);
-  const height = 90 + rows.length * Math.max(26, 14 * section.series.length + 8);
   return (
     <section class="figure">
       <h2>{section.title}</h2>
@@ -184,7 +206,7 @@ export function Bars({ page, section, look, selection }: Props) {
         <Chart
           key={`${rows.length}`}
           option={made}
-          height={`${height}px`}
+          height={`${heightOf(section, rows, look.narrow)}px`}
           label={section.title}
           onReady={(chart) => {
             handle.current = chart;
@@ -196,7 +218,7 @@ export function Bars({ page, section, look, selection }: Props) {
         <span>{section.note}</span>
         {section.mark_name && <span>tick: {section.mark_name}</span>}
         <Group title="save">
-          <button type="button" class="no-print" onClick={() => save(`${name}.svg`, svgOf(option(section, rows, theme(false), false, null), 1000, height), 'image/svg+xml')}>SVG</button>
+          <button type="button" class="no-print" onClick={() => save(`${name}.svg`, svgOf(option(section, rows, theme(false), false, null), 1000, heightOf(section, rows, false)), 'image/svg+xml')}>SVG</button>
           <button type="button" class="no-print" onClick={() => handle.current && saveUrl(`${name}.png`, pngOf(handle.current, colors.background))}>PNG</button>
         </Group>
       </p>

@@ -39,7 +39,7 @@ function option(plot: CurvesSection, colors: Theme, narrow: boolean): Option {
     kind: 'compute', label: c.text, from: [x[0], c.value], to: [x[1], c.value],
   }));
   made.series = [
-    roofSeries(lines, colors),
+    ...roofSeries(lines, colors),
     ...plot.curves.map((curve, i) => ({
       type: 'line',
       name: curve.name,

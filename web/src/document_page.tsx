@@ -23,6 +23,13 @@ function Verdict({ page }: { page: PageData }) {
   );
 }
 
+const HEADINGS: Record<string, string> = { gpu: 'GPUs', summary: 'Summary', balance: 'Balance', optimum: 'Optima' };
+
+/** "variant" -> "Variants", "gpu" -> "GPUs". */
+function heading(kind: string): string {
+  return HEADINGS[kind] ?? `${kind[0]!.toUpperCase()}${kind.slice(1)}s`;
+}
+
 const NUMERIC = (column: DocumentColumn) => column.unit !== '' && column.unit !== 'phase';
 
 function columnOf(column: DocumentColumn): Column<Json> {
@@ -35,6 +42,11 @@ function columnOf(column: DocumentColumn): Column<Json> {
     show: (row) => cellText(column, row),
     hint: (row) => (column.rank === 'identity' ? String(valueAt(row, 'name') ?? '') : ''),
   };
+}
+
+/** A row that was chosen, or one of the block that was. */
+function isPicked(row: Json, picked: string | null): boolean {
+  return picked !== null && namesOf(row).some((name) => name === picked || name.startsWith(`${picked}/`));
 }
 
 function DocumentTable({ page, section, selection }: { page: PageData; section: TableSection; selection: Selection }) {
@@ -54,7 +66,7 @@ function DocumentTable({ page, section, selection }: { page: PageData; section: 
   return (
     <section>
       <div class="table-head">
-        <h2>{section.title || section.kind}</h2>
+        <h2>{section.title || heading(section.kind)}</h2>
         {extra && (
           <button type="button" class="no-print" aria-pressed={all} onClick={() => setAll(!all)}>
             {all ? 'fewer columns' : 'all columns'}
@@ -66,7 +78,7 @@ function DocumentTable({ page, section, selection }: { page: PageData; section: 
         columns={columns}
         rows={found}
         start={start >= 0 ? start : undefined}
-        picked={(row) => selection.picked !== null && namesOf(row).includes(selection.picked)}
+        picked={(row) => isPicked(row, selection.picked)}
         onPick={(row) => {
           const names = namesOf(row);
           selection.pick(selection.picked !== null && names.includes(selection.picked) ? null : (names[0] ?? null));

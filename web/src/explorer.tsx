@@ -112,7 +112,7 @@ export function Explorer({ page, roofline, view: startView, look, selection }: P
   const name = fileName(roofline.title);
   const precisions = Object.keys(roofline.ceilings.compute);
   return (
-    <>
+    <div class="explorer">
       <div class="controls no-print">
         <Group title="chart">
           <Toggle on={view === 'hierarchical'} text="roofline" onClick={() => setView('hierarchical')} />
@@ -192,7 +192,7 @@ export function Explorer({ page, roofline, view: startView, look, selection }: P
       ) : (
         <Chart
           option={option}
-          height={look.narrow ? '420px' : 'min(68vh, 620px)'}
+          height={look.narrow ? '420px' : 'min(62vh, 620px)'}
           label={`${view} chart of ${kernels.length} kernels`}
           onReady={(chart) => {
             handle.current = chart;
@@ -204,7 +204,7 @@ export function Explorer({ page, roofline, view: startView, look, selection }: P
       {picked !== null && roofline.kernels[picked] && (
         <Details kernel={roofline.kernels[picked]!} roofline={roofline} onClose={() => setPicked(null)} />
       )}
-    </>
+    </div>
   );
 }
 

@@ -44,12 +44,15 @@ export function binaryBytes(value: number): string {
   return `${Number(scaled.toPrecision(3))} ${names[i]}`;
 }
 
+/** As in the text reports: four digits that do not jump from row to row. */
 export function time(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '-';
   const size = Math.abs(ms);
-  if (size >= 1e3) return `${Number((ms / 1e3).toPrecision(4))} s`;
-  if (size >= 1 || size === 0) return `${Number(ms.toPrecision(4))} ms`;
-  if (size >= 1e-3) return `${Number((ms * 1e3).toPrecision(4))} us`;
+  if (size === 0) return '0 ms';
+  if (size >= 1e3) return `${(ms / 1e3).toFixed(2)} s`;
+  if (size >= 100) return `${ms.toFixed(1)} ms`;
+  if (size >= 1) return `${ms.toFixed(2)} ms`;
+  if (size >= 1e-3) return `${(ms * 1e3).toFixed(1)} us`;
   return `${Number((ms * 1e6).toPrecision(3))} ns`;
 }
 

@@ -28,8 +28,8 @@ export interface Axes {
   y: [number, number];
 }
 
-/** The values with a little room, at least two decades. */
-export function range(values: number[]): [number, number] {
+/** The values with a little room, at least two decades; `above` is a share left free for names. */
+export function range(values: number[], above = 0): [number, number] {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {
@@ -39,7 +39,7 @@ export function range(values: number[]): [number, number] {
   }
   if (low > high) return [0.1, 10];
   const missing = Math.max(0, 2 - (high - low)) / 2;
-  return [10 ** (low - missing), 10 ** (high + missing)];
+  return [10 ** (low - missing), 10 ** (high + missing + above * (high - low))];
 }
 
 /** Area follows time: 6 to 34 pixels across. */
@@ -125,7 +125,7 @@ export function hierarchicalAxes(shown: Shown): Axes {
       xs.push(compute.gflops / memory.gbps);
     }
   }
-  return { x: range(xs), y: range(ys) };
+  return { x: range(xs), y: range(ys, 0.05) };
 }
 
 function roofLines(shown: Shown, axes: Axes): RoofLine[] {
@@ -170,15 +170,27 @@ function item(
 }
 
 const NAMED = 8; // kernels whose names stand in the chart
+const LONGEST_NAME = 44;
 
-/** The longest kernels have their names, as far as these do not cover each other. */
-function nameLabel(kernel: Kernel, rank: number, theme: Theme): Option {
+/**
+ * The longest kernels have their names, as far as these do not cover each other. Names at the sides
+ * grow towards the middle.
+ */
+function nameLabel(kernel: Kernel, rank: number, x: number, axes: Axes, theme: Theme): Option {
   if (rank >= NAMED) return {};
-  const name = kernel.short_name.length > 28 ? `..${kernel.short_name.slice(-26)}` : kernel.short_name;
-  return { label: { show: true, formatter: () => name, position: 'bottom', color: theme.text, fontSize: 11 } };
+  const whole = kernel.short_name;
+  const name = whole.length > LONGEST_NAME ? `${whole.slice(0, 16)}..${whole.slice(18 - LONGEST_NAME)}` : whole;
+  const place = Math.log(x / axes.x[0]) / Math.log(axes.x[1] / axes.x[0]);
+  const align = place < 0.2 ? 'left' : place > 0.8 ? 'right' : 'center';
+  return {
+    label: {
+      show: true, formatter: () => name, position: 'bottom', align, color: theme.text, fontSize: 11,
+      textBorderColor: theme.background, textBorderWidth: 3,
+    },
+  };
 }
 
-function levelSeries(shown: Shown, level: Level, largest: number): Option {
+function levelSeries(shown: Shown, level: Level, largest: number, axes: Axes): Option {
   const data: Option[] = [];
   const named = level === shown.levels[shown.levels.length - 1] && !shown.narrow;
   // Small markers are drawn last, on top of large ones.
@@ -189,7 +201,7 @@ function levelSeries(shown: Shown, level: Level, largest: number): Option {
     const size = markerSize(kernel.time_fraction, largest);
     const style = runStyle(shown.theme.level[level]!, runOf(shown.roofline, kernel), shown.theme);
     const point = item(kernel, index, x, kernel.gflops, size, shown.picked, style);
-    data.push(named ? { ...point, ...nameLabel(kernel, data.length, shown.theme) } : point);
+    data.push(named ? { ...point, ...nameLabel(kernel, data.length, x, axes, shown.theme) } : point);
   }
   return {
     type: 'scatter',
@@ -323,9 +335,9 @@ export function hierarchicalOption(shown: Shown): Option {
   const predicted = shown.roofline.kernels.some((k) => k.predicted);
   option.tooltip.formatter = tooltip(shown.roofline);
   option.series = [
-    roofSeries(roofLines(shown, axes), shown.theme),
+    ...roofSeries(roofLines(shown, axes), shown.theme),
     ...connector(shown),
-    ...shown.levels.map((level) => levelSeries(shown, level, largest)),
+    ...shown.levels.map((level) => levelSeries(shown, level, largest, axes)),
     arrowSeries(shown, shown.levels.flatMap((level) => lowerBounds(shown, level, largest)), 'upRight'),
     ...(predicted ? shown.levels.map((level) => predictedSeries(shown, level, largest)) : []),
     ringSeries(shown, largest),
@@ -413,7 +425,7 @@ export function timeOption(shown: Shown, level: Level): Option {
   const option = frame(names, axes, shown.theme, shown.narrow);
   option.tooltip.formatter = tooltip(shown.roofline);
   const color = shown.theme.level[level];
-  const series = [roofSeries(timeGuides(axes, launchBoxes(shown, points)), shown.theme)];
+  const series = roofSeries(timeGuides(axes, launchBoxes(shown, points)), shown.theme);
   const segments = (chosen: TimePoint[], stroke: string, width: number, opacity: number): Option => ({
     type: 'line',
     silent: true,

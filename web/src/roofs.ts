@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Roof lines with their labels as one ECharts custom series. Lines are straight on logarithmic
-// axes; they are clipped to what is visible, so that labels stay on the screen when zoomed.
+// Roof lines below the markers and their labels above, as two ECharts custom series. Lines are
+// straight on logarithmic axes; they are clipped to what is visible, so that labels stay on the
+// screen when zoomed.
 
 import type { Option } from './chart';
 import type { Theme } from './theme';
@@ -65,66 +66,78 @@ function computeLabel(line: RoofLine, a: Pixel, b: Pixel, taken: Rect[]): { x: n
   return { x, y };
 }
 
-export function roofSeries(lines: RoofLine[], theme: Theme): Option {
+interface Roof {
+  line: RoofLine;
+  a: Pixel;
+  b: Pixel;
+}
+
+function lineShape({ line, a, b }: Roof, theme: Theme): unknown {
+  const guide = line.kind === 'guide';
   return {
-    type: 'custom',
-    name: 'roofs',
-    silent: true,
-    z: 1,
-    data: lines.length > 0 ? [[...lines[0]!.from]] : [],
-    renderItem: (params: { coordSys: Rect }, api: { coord: (p: [number, number]) => Pixel }) => {
-      const children: unknown[] = [];
-      const taken: Rect[] = [];
-      for (const line of lines) {
-        const visible = clip(api.coord(line.from), api.coord(line.to), params.coordSys);
-        if (!visible) continue;
-        const [a, b] = visible;
-        const guide = line.kind === 'guide';
-        children.push({
-          type: 'line',
-          shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] },
-          style: {
-            fill: 'none',
-            stroke: guide ? theme.muted : theme.roof,
-            lineWidth: guide ? 1 : 1.8,
-            lineDash: guide ? [3, 4] : undefined,
-            opacity: guide ? 0.7 : 1,
-          },
-        });
-        if (!line.label) continue;
-        const style = {
-          text: line.label,
-          fill: guide ? theme.muted : theme.text,
-          font: `${FONT}px system-ui, sans-serif`,
-          stroke: theme.background,
-          lineWidth: 3,
-        };
-        if (line.kind === 'compute' || (guide && a[1] === b[1])) {
-          const at = computeLabel(line, a, b, taken);
-          children.push({
-            type: 'text',
-            x: at.x,
-            y: at.y,
-            style: { ...style, align: 'right', verticalAlign: 'bottom' },
-            z2: 5,
-          });
-        } else {
-          const length = Math.hypot(b[0] - a[0], b[1] - a[1]);
-          if (length < line.label.length * FONT * 0.6) continue;
-          const ux = (b[0] - a[0]) / length;
-          const uy = (b[1] - a[1]) / length;
-          children.push({
-            type: 'text',
-            x: a[0] + 10 * ux + 5 * uy, // along the line, and a little off it
-            y: a[1] + 10 * uy - 5 * ux,
-            rotation: -Math.atan2(uy, ux),
-            style: { ...style, align: 'left', verticalAlign: 'bottom' },
-            z2: 5,
-          });
-        }
-      }
-      // Lines and labels of another view must not be reused: ECharts loses some of them.
-      return { type: 'group', children, $mergeChildren: false };
+    type: 'line',
+    shape: { x1: a[0], y1: a[1], x2: b[0], y2: b[1] },
+    style: {
+      fill: 'none',
+      stroke: guide ? theme.muted : theme.roof,
+      lineWidth: guide ? 1 : 1.8,
+      lineDash: guide ? [3, 4] : undefined,
+      opacity: guide ? 0.7 : 1,
     },
   };
+}
+
+function labelShape({ line, a, b }: Roof, theme: Theme, taken: Rect[]): unknown[] {
+  if (!line.label) return [];
+  const guide = line.kind === 'guide';
+  const style = {
+    text: line.label,
+    fill: guide ? theme.muted : theme.text,
+    font: `${FONT}px system-ui, sans-serif`,
+    stroke: theme.background,
+    lineWidth: 3,
+    verticalAlign: 'bottom',
+  };
+  if (line.kind === 'compute' || (guide && a[1] === b[1])) {
+    const at = computeLabel(line, a, b, taken);
+    return [{ type: 'text', x: at.x, y: at.y, style: { ...style, align: 'right' } }];
+  }
+  const length = Math.hypot(b[0] - a[0], b[1] - a[1]);
+  if (length < line.label.length * FONT * 0.6) return [];
+  const ux = (b[0] - a[0]) / length;
+  const uy = (b[1] - a[1]) / length;
+  return [
+    {
+      type: 'text',
+      x: a[0] + 10 * ux + 5 * uy, // along the line, and a little off it
+      y: a[1] + 10 * uy - 5 * ux,
+      rotation: -Math.atan2(uy, ux),
+      style: { ...style, align: 'left' },
+    },
+  ];
+}
+
+export function roofSeries(lines: RoofLine[], theme: Theme): Option[] {
+  const series = (name: string, z: number, shapes: (roofs: Roof[]) => unknown[]): Option => ({
+    type: 'custom',
+    name,
+    silent: true,
+    z,
+    data: lines.length > 0 ? [[...lines[0]!.from]] : [],
+    renderItem: (params: { coordSys: Rect }, api: { coord: (p: [number, number]) => Pixel }) => {
+      const roofs = lines.flatMap((line): Roof[] => {
+        const visible = clip(api.coord(line.from), api.coord(line.to), params.coordSys);
+        return visible ? [{ line, a: visible[0], b: visible[1] }] : [];
+      });
+      // Lines and labels of another view must not be reused: ECharts loses some of them.
+      return { type: 'group', children: shapes(roofs), $mergeChildren: false };
+    },
+  });
+  return [
+    series('roofs', 1, (roofs) => roofs.map((roof) => lineShape(roof, theme))),
+    series('names of roofs', 6, (roofs) => {
+      const taken: Rect[] = [];
+      return roofs.flatMap((roof) => labelShape(roof, theme, taken));
+    }),
+  ];
 }

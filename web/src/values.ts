@@ -103,6 +103,7 @@ export function namesOf(row: Json): string[] {
   const names = ['name', 'short_name', 'label', 'id', 'resource', 'group', 'case']
     .map((key) => row[key])
     .filter((v): v is string => typeof v === 'string');
+  if (Array.isArray(row.members)) names.push(...row.members.filter((v): v is string => typeof v === 'string'));
   const gpu = valueAt(row, 'request/gpu');
   if (typeof gpu === 'string') names.push(gpu);
   // An operator, as the chart of a prediction names it.
