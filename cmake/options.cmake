@@ -27,6 +27,7 @@ if(MOLD AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   add_link_options(-fuse-ld=mold)
 endif()
 
+find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Threads REQUIRED)

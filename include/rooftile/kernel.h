@@ -31,6 +31,9 @@ struct KernelRequest {
   std::string dtype = "fp32";
   std::string pass = "forward";  ///< forward | backward; convolutions: dgrad | wgrad too
   std::string predictor = {};
+  /// cold: its operands come from DRAM; warm: it is repeated and finds what fits in the L2. Warm is
+  /// modelled for products and attention.
+  std::string residency = "cold";
 };
 
 struct BoundTermReport {
@@ -48,7 +51,8 @@ struct IsolatedReport {
 struct KernelReport {
   std::string gpu_name;
   std::string predictor;
-  OperatorReport row;  ///< in a stream of kernels, as every command counts it
+  std::string residency;  ///< that was assumed
+  OperatorReport row;     ///< in a stream of kernels, as every command counts it
   IsolatedReport isolated;
   std::vector<BoundTermReport> terms;  ///< known levels only
   std::vector<std::string> unknown;    ///< levels whose bandwidth the GPU's file does not state

@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "rooftile/calibrate.h"
 #include "rooftile/characterize.h"
 #include "rooftile/evaluate.h"
 #include "rooftile/fit.h"
@@ -80,6 +81,10 @@ class Session {
   /// Measures this machine: seconds to tens of minutes.
   [[nodiscard]] Answer<CharacterizeReport> characterize(const CharacterizeRequest& request,
                                                         const Progress& progress = {}) const;
+  /// A machine file from what was measured on a GPU; seconds.
+  [[nodiscard]] Answer<CalibrateReport> calibrate(const CalibrateRequest& request) const;
+  /// What to measure for it.
+  [[nodiscard]] Answer<SuggestReport> suggest(const SuggestRequest& request) const;
   /// A predictor from measured kernels: minutes.
   [[nodiscard]] Answer<FitReport> fit(const FitRequest& request,
                                       const Progress& progress = {}) const;

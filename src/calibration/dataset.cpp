@@ -62,17 +62,23 @@ Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalo
                    "name the file like gemm_h100_sxm.csv");
 }
 
-/// Bytes that a loop over one shape touches again before anything else does. Campaigns of
-/// low-precision products loop over six copies of the weights without flushing L2; those of
-/// attention repeat one call, whose cache counts when there is one query per sequence.
-std::optional<Bytes> repeated_bytes(const ops::KernelWork& work) {
+/// Campaigns of low-precision products loop over six copies of the weights without flushing L2;
+/// those of attention repeat one call, whose cache counts when there is one query per sequence.
+double copies_of(const ops::KernelWork& work, const Layout& layout) {
   constexpr double kCopies = 6;
-  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape))
-    return kCopies * static_cast<double>(gemm->k) * static_cast<double>(gemm->n) *
-           size_of(work.dtype);
+  if (!layout.device.empty()) return 0;
+  if (std::holds_alternative<ops::GemmShape>(work.shape)) return kCopies;
   const auto* attention = std::get_if<ops::AttentionShape>(&work.shape);
-  if (attention != nullptr && attention->queries == 1) return work.bytes();
-  return std::nullopt;
+  return attention != nullptr && attention->queries == 1 ? 1 : 0;
+}
+
+/// Bytes that a loop over one shape touches again before anything else does.
+std::optional<Bytes> repeated_bytes(const ops::KernelWork& work, double copies) {
+  if (copies <= 0) return std::nullopt;
+  if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape))
+    return copies * static_cast<double>(gemm->k) * static_cast<double>(gemm->n) *
+           size_of(work.dtype);
+  return work.bytes();
 }
 
 /// The campaign that a row belongs to: "warm" where what it repeats fits into L2.
@@ -81,7 +87,7 @@ std::string_view campaign_of(const Source& source, const Layout& layout, const S
   if (!row.campaign.empty()) return row.campaign;
   if (const auto set = source.header.find("set")) return source.csv[*set];
   if (!layout.device.empty()) return "";
-  const auto repeated = repeated_bytes(sample.work);
+  const auto repeated = repeated_bytes(sample.work, sample.copies);
   if (!repeated) return "";
   const Bytes l2 = dataset.machines[sample.gpu].gpu.l2.size.value_or(Bytes{});
   return *repeated < l2 ? kWarmCampaign : "cold";
@@ -132,12 +138,13 @@ Status append_call(const Source& source, const Layout& layout, const RowOp& row,
   sample.line = source.line();
   sample.host = row.host;
   sample.algorithm = index_of(dataset.algorithms, row.algorithm);
-  if (const auto kernel = source.header.find("kernel"))
+  if (const auto kernel = source.header.find("kernel"); kernel && !source.header.find("shape"))
     sample.tile = tile_in_name(source.csv[*kernel]);
   if (source.header.find("grid_x")) {
     ROOFTILE_TRY(sample.blocks, grid_blocks(source));
   }
   ROOFTILE_TRY(sample.work, kernel_of(row, source));
+  sample.copies = copies_of(sample.work, layout);
   sample.campaign = index_of(dataset.campaigns, campaign_of(source, layout, sample, row, dataset));
   if (const auto job = cost::bind(sample.work, dataset.machines[sample.gpu]); !job)
     return unsupported(source.csv.where(), job.error().message, job.error().hint);
@@ -220,7 +227,15 @@ std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel) {
   return std::nullopt;
 }
 
-Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset) {
+bool is_dataset(const std::string& path) {
+  auto csv = CsvReader::open(path, {});
+  if (!csv) return false;
+  const auto header = CsvHeader::read(*csv);
+  return header && find_layout(*header) != nullptr;
+}
+
+Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset,
+                    const std::optional<std::string>& gpu) {
   ROOFTILE_TRY(auto csv, CsvReader::open(path, {}));
   ROOFTILE_TRY(const auto header, CsvHeader::read(csv));
   const Layout* layout = find_layout(header);
@@ -240,7 +255,8 @@ Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& da
                       .file = static_cast<std::uint32_t>(dataset.files.size() - 1)};
   std::optional<std::uint32_t> file_gpu;
   if (layout->device.empty() && !header.find(kDeviceColumn)) {
-    ROOFTILE_TRY(file_gpu, gpu_in_name(path, catalog, dataset));
+    ROOFTILE_TRY(file_gpu, gpu ? gpu_index(*gpu, path, catalog, dataset)
+                               : gpu_in_name(path, catalog, dataset));
   }
   while (true) {
     ROOFTILE_TRY(const bool more, csv.next());

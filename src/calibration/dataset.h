@@ -15,6 +15,8 @@
 //   device,model_name,mode,seqlen,batch,option,measured_ms,...    whole steps (labels)
 //   gpu,dtype,...,l2_bytes,dram_bytes                   counted bytes of products and convolutions
 //   gpu,...,blkM,...,sim_L1_if_MB,...                   simulated bytes of convolutions
+//   kernel,shape,dtype,latency_ms                       timed kernels, plain (plain_rows.h), one GPU
+//                                                       per file
 //
 // The GPU of a file without a device column is in its name: gemm_<gpu>.csv. Device names resolve
 // through the catalogue. Times are in milliseconds; every error names file, line and column.
@@ -41,7 +43,7 @@
 
 namespace rooftile::calibration {
 
-/// Rows measured with warm caches: they are scored apart and never fitted.
+/// Rows measured with warm caches: they are scored apart.
 inline constexpr std::string_view kWarmCampaign = "warm";
 
 struct Sample {
@@ -56,6 +58,7 @@ struct Sample {
   /// Seconds that the campaign is known to add to a call: then the kernel is predicted within a
   /// stream, else as timed alone.
   std::optional<double> host;
+  double copies = 0;            ///< cost::Job::copies of the campaign
   std::uint32_t algorithm = 0;  ///< of a convolution, as launched: index into Dataset::algorithms
 };
 
@@ -133,8 +136,12 @@ struct Dataset {
   std::int64_t skipped = 0;  ///< rows of dtypes, collectives and passes that are not modelled
 };
 
-/// Reads one file and appends its rows.
-Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset);
+/// Reads one file and appends its rows. `gpu` is that of a file without a column of devices; without
+/// it the file's name says it.
+Status read_dataset(const std::string& path, const Catalog& catalog, Dataset& dataset,
+                    const std::optional<std::string>& gpu = {});
+/// Whether the columns of a CSV file are those of a known layout.
+bool is_dataset(const std::string& path);
 /// Files of timed kernels, collectives and calls; one of steps or bytes is refused with a hint at
 /// the command that reads it.
 Result<Dataset> read_datasets(std::span<const std::string> paths, const Catalog& catalog);

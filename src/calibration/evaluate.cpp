@@ -34,6 +34,7 @@ Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& pr
   const hardware::Machine& machine = dataset.machines[sample.gpu];
   cost::Job job = *cost::bind(sample.work, machine);  // checked when read
   job.setting = sample.host ? cost::Setting::InStream : cost::Setting::Isolated;
+  job.copies = sample.copies;
   // The gap behind a kernel of a stream is the host's time here.
   const double gap = cost::launch_gap(machine, predictors.main.constants().step).base();
   const double host = sample.host ? std::max(0.0, *sample.host - gap) : 0.0;
@@ -74,7 +75,8 @@ OtherCase predict_collective(const Collective& row, const cost::Predictor& predi
   return out;
 }
 
-/// The kernels of a fused layer one after another, as in a stream.
+/// The kernels of a fused layer one after another, as in a stream, repeated; the last one with what
+/// the call adds.
 OtherCase predict_layer(const Dataset& dataset, const FusedLayer& layer,
                         const Predictors& predictors) {
   const hardware::Machine& machine = dataset.machines[layer.gpu];
@@ -82,8 +84,11 @@ OtherCase predict_layer(const Dataset& dataset, const FusedLayer& layer,
   out.kind = out.name = layer.name;
   out.gpu = layer.gpu;
   out.measured = layer.measured;
+  out.campaign = std::string(name_of(layer.kernels.front().dtype));
   for (const ops::KernelWork& work : layer.kernels) {
-    const cost::Job job = *cost::bind(work, machine);  // checked when read
+    cost::Job job = *cost::bind(work, machine);  // checked when read
+    job.copies = 1;
+    if (&work == &layer.kernels.back()) job.setting = cost::Setting::Isolated;
     const cost::Estimate estimate = predictors.main.estimate(job, machine);
     out.predicted += estimate.time.base();
     out.low += estimate.low.base();
@@ -142,11 +147,9 @@ void add_summary(const Dataset& dataset, Evaluation& evaluation) {
 }
 
 /// Rows that say nothing about the predictor: their campaign contradicts another one of the same
-/// GPU, or they were measured with warm caches.
+/// GPU.
 std::vector<bool> contradicted(const Dataset& dataset) {
   std::vector<bool> result(dataset.samples.size(), false);
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = dataset.campaigns[dataset.samples[i].campaign] == kWarmCampaign;
   for (const std::string_view name : {"linear", "bmm"}) {
     const Samples samples = of_class(samples_without(dataset, std::nullopt), name);
     for (const Disagreement& d : disagreements(dataset, samples)) {

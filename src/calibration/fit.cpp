@@ -120,10 +120,7 @@ class Fitter {
     set_ceilings(catalogue_, fold.weights);
     std::map<std::string_view, Samples> by_class;
     for (const Sample* s : fold.kept) {
-      // Attention is fitted without the DRAM where it ran from L2; products are not fitted there.
-      if (dataset_.campaigns[s->campaign] != kWarmCampaign ||
-          s->work.kind == ops::KernelClass::Attention)
-        by_class[class_of(s->work)].push_back(s);
+      by_class[class_of(s->work)].push_back(s);
     }
     for (auto& [name, samples] : by_class) {
       fold.weights.ranges[std::string(name)] = range_of(dataset_, samples);
@@ -282,6 +279,7 @@ class Fitter {
       finish_products(fold, classes, vendor_of(model), device);
       finish_rows(fold, classes, vendor_of(model), device);
     }
+    set_fused_calls(dataset_, fold.left_out, weights);
     for (const auto& [model, classes] : fold.parts) {
       const bool common = model.find('/') == std::string::npos;
       for (const auto& [name, part] : classes) {

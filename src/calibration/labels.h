@@ -4,6 +4,10 @@
 // Hugging Face configs, <models folder>/<model_name>.json. Rows whose option is not modelled are
 // counted and named, never dropped in silence. What is wrong with a row is wrong with the file:
 // every such error is one of input and names its line.
+//
+// These steps were measured with an emptied allocator before each of them, so that the forward pass
+// allocates all of its activations from the driver. That is no part of a step and of no other
+// command: here it is added, at one rate per byte that is fitted to the rows of the other GPUs.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +33,8 @@ struct LabelCase {
   std::string model, mode, option;
   double measured_ms = 0, predicted_ms = 0, low_ms = 0, high_ms = 0, bound_ms = 0;
   std::optional<double> trivial_ms, neusight_ms;  ///< fitted baselines, next to ours
+  double allocated_bytes = 0;                     ///< activations that the step allocates
+  double protocol_ms = 0;  ///< of predicted_ms: what the measurement adds to the step
   /// "neusight", "roofline", ... where the file has it
   std::map<std::string, double> published_ms;
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "calibration/other_rows.h"
+#include "calibration/plain_rows.h"
 #include "core/text.h"
 
 namespace rooftile::calibration {
@@ -168,10 +169,26 @@ Result<RowOps> attention_row(const Source& s) {
   return one({.op = ops::FusedAttention{.shape = shape}, .dtype = *dtype}, s, "latency");
 }
 
+/// Timed within a stream of its like (plain_rows.h).
+Result<RowOps> plain_row(const Source& s) {
+  ROOFTILE_TRY(const auto kernel, s.text("kernel"));
+  ROOFTILE_TRY(const auto shape, s.text("shape"));
+  ROOFTILE_TRY(const auto name, s.text("dtype"));
+  auto op = plain_operator(kernel, shape);
+  if (!op) {
+    op.error().where = s.where(op.error().code == ErrorCode::Unsupported ? "kernel" : "shape");
+    return tl::unexpected(op.error());
+  }
+  const auto dtype = parse_dtype(name);
+  if (!dtype) return bad_input(s.where("dtype"), dtype.error().message, dtype.error().hint);
+  return one({.op = *std::move(op), .dtype = *dtype, .host = 0.0}, s, "latency_ms");
+}
+
 constexpr std::string_view kNeuSight = "MIT (NeuSight artefact)";
 constexpr std::string_view kAiConfigurator = "Apache-2.0 (AIConfigurator)";
 
 constexpr std::array kLayouts{
+    Layout{.marker = "shape", .device = "", .calls = plain_row, .licence = "unknown"},
     Layout{.marker = "fwd_ms",
            .device = "gpu",
            .calls = deepbench_row,

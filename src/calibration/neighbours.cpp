@@ -20,14 +20,14 @@ std::optional<double> residual(const FitData& data, const Sample& s, const GemmM
   const auto units = machine.best_units(s.work.compute, s.work.matrix);
   if (!units) return std::nullopt;
   const cost::Job job = *cost::bind(s.work, machine);  // checked when read
-  const Chip chip = chip_of(job, machine, data.weights);
+  const Chip chip = clocked(chip_of(job, machine, data.weights), model);
   const double level =
       plateau(machine.gpu, {.peak = chip.peak, .key = *units, .measured_ceiling = false},
               model.plateau, data.weights);
   const auto& shape = std::get<ops::GemmShape>(s.work.shape);
-  const double form =
-      gemm_time(traffic::product_work(s.work, shape), chip, model, machine.gpu, data.weights, level)
-          .seconds;
+  const double form = gemm_time(traffic::product_work(s.work, shape, s.copies), chip, model,
+                                machine.gpu, data.weights, level)
+                          .seconds;
   const GemmParameters& p = model.parameters;
   const double measured = s.measured - p.host;
   if (form < kClear * p.host || form + p.host < p.floor || measured <= 0) return std::nullopt;

@@ -88,6 +88,8 @@ Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
   std::int64_t slots = 0;
   if (own < 1 || width < 1 || __builtin_mul_overflow(tokens, top_k, &slots))
     return bad_input(s.csv.where(), "no expert, or none of its columns, is left for a GPU");
+  // Every GPU holds all tokens: what is not a product runs over the slots of other GPUs too.
+  const std::int64_t all = slots;
   slots = std::max<std::int64_t>(1, slots / expert);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
   if (width > most) return bad_input(s.where("inter_size"), "is too large");
@@ -97,7 +99,7 @@ Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
       ops::AnyOp(ops::ExpertLinear{.slots = slots, .experts = own, .in = hidden, .out = 2 * width}),
       ops::AnyOp(ops::Elementwise{.function = ops::Function::Mul,
                                   .operands = ops::Operands::Binary,
-                                  .shape = {slots, width}}),
+                                  .shape = {all, width}}),
       ops::AnyOp(ops::ExpertLinear{.slots = slots, .experts = own, .in = width, .out = hidden}),
       ops::AnyOp(ops::MoeRouting{.step = ops::RoutingStep::Combine,
                                  .tokens = tokens,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -145,8 +146,16 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
     const hardware::GpuSpec& gpu = machine.gpu;
     const hardware::RateKey key = *machine.best_units(dtype, true);  // checked when read
     rule.boards[gpu.chip][id] = {.factor = level, .watt_per_tflop = watt_per_tflop(gpu, key)};
+    if (tensor) {
+      rule.tensor = true;
+      rule.above_ceiling = false;
+      steady.push_back(level / cost::tensor_slowdown(gpu, key, weights.constants.clock)
+                                   .value_or(ceiling_factor(gpu, key, weights)));
+      families[gpu.arch.library.tensor_family].push_back(steady.back());
+      continue;
+    }
     const auto peak = gpu.peak.find(key);
-    const bool modelled = !tensor && gpu.vendor == hardware::Vendor::Nvidia;
+    const bool modelled = gpu.vendor == hardware::Vendor::Nvidia;
     power_rule = power_rule || modelled;
     const auto tau =
         modelled && peak != gpu.peak.end()
@@ -223,6 +232,66 @@ PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor) {
     model.flop_per_element = {{"pow", kPowFlop}, {"powu", kPowFlop}};
   }
   return model;
+}
+
+namespace {
+
+/// A fused call: what was measured, and its kernels in a stream.
+struct FusedCall {
+  std::uint32_t gpu = 0;
+  double measured = 0, kernels = 0;
+};
+
+std::vector<FusedCall> fused_calls(const Dataset& dataset, std::optional<std::uint32_t> left_out,
+                                   const Weights& weights) {
+  constexpr std::size_t kRows = 300;  // per GPU
+  std::map<std::uint32_t, std::vector<const FusedLayer*>> layers;
+  for (const FusedLayer& layer : dataset.layers) {
+    if (layer.gpu != left_out && size_of(layer.kernels.front().dtype).base() == 2)
+      layers[layer.gpu].push_back(&layer);
+  }
+  const auto predictor = make_learned(weights);
+  std::vector<FusedCall> calls;
+  for (const auto& [gpu, list] : layers) {
+    const std::size_t stride = (list.size() + kRows - 1) / kRows;
+    cost::Estimator estimator = predictor->on(dataset.machines[gpu]);
+    for (std::size_t i = 0; i < list.size(); i += stride) {
+      FusedCall& call = calls.emplace_back(gpu, list[i]->measured, 0.0);
+      for (const ops::KernelWork& work : list[i]->kernels) {
+        cost::Job job = *cost::bind(work, dataset.machines[gpu]);  // checked when read
+        job.copies = 1;
+        call.kernels += estimator.estimate(job).time.base();
+      }
+    }
+  }
+  return calls;
+}
+
+}  // namespace
+
+void set_fused_calls(const Dataset& dataset, std::optional<std::uint32_t> left_out,
+                     Weights& weights) {
+  constexpr double kLeast = 5e-6, kMost = 300e-6;
+  constexpr int kSteps = 80;
+  const auto model = weights.models.find("nvidia");
+  if (model == weights.models.end() || !model->second.pointwise) return;
+  const std::vector<FusedCall> calls = fused_calls(dataset, left_out, weights);
+  if (calls.size() < kEnoughRows) return;
+  std::map<std::uint32_t, double> rows;
+  for (const FusedCall& call : calls) rows[call.gpu] += 1;
+  double best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int step = 0; step <= kSteps; ++step) {
+    const double seconds = kLeast * std::pow(kMost / kLeast, static_cast<double>(step) / kSteps);
+    double sum = 0;
+    for (const FusedCall& call : calls) {
+      const double clock = dataset.machines[call.gpu].gpu.clock.boost.base();
+      const double time = call.kernels + seconds * cost::kReferenceClock / clock;
+      sum += std::fabs(std::log(time / call.measured)) / rows[call.gpu];
+    }
+    if (sum < least) least = sum, best = seconds;
+  }
+  model->second.pointwise->call["moe_unpermute"] = best;
 }
 
 ConvModel fit_conv(const FitData& data) {

@@ -34,13 +34,16 @@ Samples of_class(const Samples& samples, std::string_view name) {
   return kept;
 }
 
-Groups group(const Samples& samples) {
+namespace {
+
+template <typename Key>
+Groups group_by(const Samples& samples, const Key& key_of) {
   Groups groups;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> index;
   std::vector<double> count;
   for (const Sample* sample : samples) {
-    const auto [it, added] = index.try_emplace({sample->gpu, sample->campaign}, index.size());
-    if (added) groups.gpu_campaign.push_back(it->first), count.push_back(0);
+    const auto [it, added] = index.try_emplace(key_of(*sample), index.size());
+    if (added) groups.gpu_campaign.emplace_back(sample->gpu, sample->campaign), count.push_back(0);
     groups.of.push_back(it->second);
     count[it->second] += 1;
   }
@@ -51,6 +54,16 @@ Groups group(const Samples& samples) {
   }
   for (double& weight : groups.weight) weight *= static_cast<double>(samples.size()) / sum;
   return groups;
+}
+
+}  // namespace
+
+Groups group(const Samples& samples) {
+  return group_by(samples, [](const Sample& s) { return std::pair(s.gpu, s.campaign); });
+}
+
+Groups group_by_gpu(const Samples& samples) {
+  return group_by(samples, [](const Sample& s) { return std::pair(s.gpu, std::uint32_t{0}); });
 }
 
 Samples thin(const Samples& samples, std::size_t rows, std::uint64_t seed) {

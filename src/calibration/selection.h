@@ -24,6 +24,8 @@ struct Groups {
   std::vector<double> weight;  ///< of each sample: groups count equally, mean 1
 };
 Groups group(const Samples& samples);
+/// By GPU, whatever the campaign (which is then the first one's).
+Groups group_by_gpu(const Samples& samples);
 
 /// At most `rows` samples of every group, in file order.
 Samples thin(const Samples& samples, std::size_t rows, std::uint64_t seed);

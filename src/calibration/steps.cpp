@@ -32,6 +32,7 @@ class StepFields {
   [[nodiscard]] std::string text(std::string_view column) const {
     return std::string(trim(csv_[columns_.find(column)->second]));
   }
+  [[nodiscard]] bool has(std::string_view column) const { return columns_.contains(column); }
   /// `absent` where the field is empty.
   [[nodiscard]] Result<std::int64_t> size(std::string_view column, std::int64_t absent) const {
     const std::size_t at = columns_.find(column)->second;
@@ -147,6 +148,17 @@ Status read_training(const StepFields& fields, StepRow& row) {
   return {};
 }
 
+/// How many requests of a server run at once is not recorded: where the mean request waits longer
+/// for its first token than it takes to give the others, most of them are in a queue.
+Status skip_queues(const StepFields& fields, StepRow& row) {
+  if (row.kind != StepKind::Serve || row.request.disaggregated || !row.skip.empty()) return {};
+  if (!fields.has("ttft_ms") || fields.text("ttft_ms").empty()) return {};
+  ROOFTILE_TRY(const double ttft, fields.number("ttft_ms"));
+  if (ttft > row.measured_ms * static_cast<double>(row.request.osl - 1))
+    row.skip = "requests wait in a queue longer than they run: fewer run at once than the row says";
+  return {};
+}
+
 Result<StepRow> read_row(const StepFields& fields, const std::string& folder) {
   StepRow row;
   Request& step = row.request.step;
@@ -169,6 +181,7 @@ Result<StepRow> read_row(const StepFields& fields, const std::string& folder) {
   ROOFTILE_TRY(row.measured_ms, fields.number("measured_ms"));
   if (!(row.measured_ms > 0))
     return bad_input(fields.where("measured_ms"), "a time must be positive");
+  ROOFTILE_CHECK(skip_queues(fields, row));
   if (!fields.text("memory_gib").empty()) {
     ROOFTILE_TRY(row.measured_memory_gib, fields.number("memory_gib"));
   }
@@ -217,6 +230,7 @@ Result<std::vector<StepRow>> read_steps(const std::string& file) {
   for (const std::string_view name : kCaseColumns) ROOFTILE_CHECK(need(name));
   for (const std::string_view name : {"measured_ms", "memory_gib", "note"})
     ROOFTILE_CHECK(need(name));
+  if (header.find("ttft_ms")) ROOFTILE_CHECK(need("ttft_ms"));
   const std::filesystem::path path(file);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   std::vector<StepRow> rows;

@@ -5,7 +5,6 @@
 
 #include "core/provenance.h"
 #include "core/text.h"
-#include "cost/predictor.h"
 
 namespace rooftile::calibration {
 
@@ -49,12 +48,11 @@ void compare_bytes(const CountedKernel& row, const Dataset& dataset,
 
 }  // namespace
 
-Result<ValidationTable> validate_counters(const Dataset& dataset, const Catalog& catalog) {
-  ROOFTILE_TRY(const auto predictor, cost::make_predictor({}, catalog));
+ValidationTable validate_counters(const Dataset& dataset, const cost::Predictor& predictor) {
   ComparedBytes bytes;
-  for (const CountedKernel& row : dataset.counted) compare_bytes(row, dataset, *predictor, bytes);
+  for (const CountedKernel& row : dataset.counted) compare_bytes(row, dataset, predictor, bytes);
   ValidationTable table;
-  table.predictor = predictor->name();
+  table.predictor = predictor.name();
   table.title = "Bytes of the predicted kernels against counters, error %";
   table.columns = {"group", "n", "mean", "median", "geometric", "p90", "bias", "compulsory"};
   std::move(bytes).finish(table);
@@ -63,7 +61,7 @@ Result<ValidationTable> validate_counters(const Dataset& dataset, const Catalog&
   if (dataset.skipped > 0)
     table.notes.push_back(
         fmt::format("{} rows are not forward passes and were skipped.", dataset.skipped));
-  std::vector<Input> inputs{predictor->input()};
+  std::vector<Input> inputs{predictor.input()};
   add_inputs(inputs_of(dataset), inputs);
   table.provenance = make_provenance(inputs);
   return table;

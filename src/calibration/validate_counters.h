@@ -6,11 +6,10 @@
 
 #include "calibration/dataset.h"
 #include "calibration/validation.h"
-#include "core/catalog.h"
-#include "core/result.h"
+#include "cost/predictor.h"
 
 namespace rooftile::calibration {
 
-Result<ValidationTable> validate_counters(const Dataset& dataset, const Catalog& catalog);
+ValidationTable validate_counters(const Dataset& dataset, const cost::Predictor& predictor);
 
 }  // namespace rooftile::calibration

@@ -10,6 +10,7 @@
 #include "calibration/dataset.h"
 #include "calibration/validate_counters.h"
 #include "calibration/validate_times.h"
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "ops/any_op.h"
 #include "traffic/closed.h"
@@ -146,9 +147,9 @@ Result<ValidationTable> validate_random(const ValidateRequest& request, const Pr
   ValidationTable table;
   table.provenance = make_provenance({});
   table.title = fmt::format(
-      "{} random layers, seed {}: error against the simulator, % ({} layers are so small that "
-      "exact simulates them as well)",
-      request.count, request.seed, whole);
+      "{}, seed {}: error against the simulator, % (so small that exact simulates them as well: "
+      "{})",
+      number_of(request.count, "random layer"), request.seed, number_of(whole, "layer"));
   table.columns = kColumns;
   table.notes = std::move(notes);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -206,7 +207,10 @@ Result<ValidationTable> validate_traffic(const ValidateRequest& request, const C
   Dataset dataset;
   ROOFTILE_CHECK(read_dataset(request.file, catalog, dataset));
   if (!dataset.simulated.empty()) return validate_reference(dataset);
-  if (!dataset.counted.empty()) return validate_counters(dataset, catalog);
+  if (!dataset.counted.empty()) {
+    ROOFTILE_TRY(const auto predictor, cost::make_predictor({}, catalog));
+    return validate_counters(dataset, *predictor);
+  }
   if (!dataset.steps.empty())
     return bad_input(request.file, "holds whole steps, not bytes",
                      "rooftile evaluate labels FILE --models DIR reads it");

@@ -137,7 +137,7 @@ Status run_characterize(const Context& context, const CharacterizeArguments& a) 
 }
 
 void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
-  command.add_option("--backend", a.request.backend, "cpu, opencl, cuda or hip")
+  command.add_option("--backend", a.request.backend, "what is measured")
       ->check(CLI::IsMember(
           std::vector<std::string>(characterize::kBackends.begin(), characterize::kBackends.end())))
       ->capture_default_str();
@@ -155,8 +155,10 @@ void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
                   "only these patterns: load, store, copy, triad (also with _nt), update, chase, "
                   "launch; of GPUs also load_l1, shared, mma, mma_sync, mma_sparse, launch_wait, "
                   "copy_in, copy_out, copy_peer, copy_ring, chase_host, chase_peer");
-  command.add_option("--max-working-set", a.request.max_working_set,
-                     "largest working set, e.g. \"1 GiB\"");
+  command
+      .add_option("--max-working-set", a.request.max_working_set,
+                  "largest working set, e.g. \"1 GiB\"")
+      ->type_name("SIZE");
   command
       .add_option("--levels", a.request.levels,
                   "how curves become levels: by the machine's caches, or as the Empirical Roofline "
@@ -172,22 +174,34 @@ void add_characterize(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "characterize", "measure the ceilings of this machine, per memory level and number format");
   add_measuring_options(*command, *a);
-  command->add_option("--checkpoint", a->checkpoint,
-                      "file of finished measurements (default: OUTPUT.partial); an interrupted run "
-                      "continues from it");
+  command
+      ->add_option("--checkpoint", a->checkpoint,
+                   "file of finished measurements (default: OUTPUT.partial); an interrupted run "
+                   "continues from it")
+      ->type_name("FILE");
   command->add_flag("--no-resume", a->no_resume, "neither read nor write a checkpoint");
-  command->add_option("--samples", a->samples_file,
-                      "write all measurements as CSV, for plots over working set and intensity");
-  command->add_option("--plot", a->plot_file,
-                      "draw bandwidth over working set and FLOP/s over intensity: .svg or .html");
-  command->add_option("--from-samples", a->from_samples,
-                      "measure nothing: --plot the file that --samples wrote");
-  command->add_option("--machine", a->machine_file,
-                      "with --from-samples: machine file of that run, whose ceilings are drawn");
-  command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does");
-  command->add_option("--from-ert", a->from_ert,
-                      "measure nothing: turn a result of ERT (roofline.json, sum, max, ...) into a "
-                      "machine file");
+  command
+      ->add_option("--samples", a->samples_file,
+                   "write all measurements as CSV, for plots over working set and intensity")
+      ->type_name("FILE");
+  command
+      ->add_option("--plot", a->plot_file,
+                   "draw bandwidth over working set and FLOP/s over intensity: .svg or .html")
+      ->type_name("FILE");
+  command
+      ->add_option("--from-samples", a->from_samples,
+                   "measure nothing: --plot the file that --samples wrote")
+      ->type_name("FILE");
+  command
+      ->add_option("--machine", a->machine_file,
+                   "with --from-samples: machine file of that run, whose ceilings are drawn")
+      ->type_name("FILE");
+  command->add_option("--ert", a->ert_file, "write a roofline.json as ERT does")->type_name("FILE");
+  command
+      ->add_option("--from-ert", a->from_ert,
+                   "measure nothing: turn a result of ERT (roofline.json, sum, max, ...) into a "
+                   "machine file")
+      ->type_name("FILE");
   add_output_options(*command, a->output, report::Offers{.charts = true});
   command->footer(
       "Measures bandwidth per memory level and access pattern, FLOP/s per number format, latency "

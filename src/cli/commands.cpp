@@ -35,8 +35,9 @@ constexpr std::array kCommands{
     Command{kForecast, add_generate}, Command{kExplain, add_kernel},
     Command{kExplain, add_traffic},   Command{kExplain, add_scale},
     Command{kExplain, add_roofline},  Command{kMeasure, add_characterize},
-    Command{kMeasure, add_fit},       Command{kMeasure, add_evaluate},
-    Command{kLists, add_gpus},        Command{kLists, add_models}};
+    Command{kMeasure, add_calibrate}, Command{kMeasure, add_fit},
+    Command{kMeasure, add_evaluate},  Command{kLists, add_gpus},
+    Command{kLists, add_models}};
 
 constexpr const char* kDescription =
     "rooftile measures, explains and forecasts deep-learning performance on GPUs.\n"

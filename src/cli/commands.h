@@ -18,6 +18,7 @@ void add_scale(CLI::App& app, Context& context);
 void add_gpus(CLI::App& app, Context& context);
 void add_models(CLI::App& app, Context& context);
 void add_characterize(CLI::App& app, Context& context);
+void add_calibrate(CLI::App& app, Context& context);
 void add_fit(CLI::App& app, Context& context);
 void add_evaluate(CLI::App& app, Context& context);
 

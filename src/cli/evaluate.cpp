@@ -153,6 +153,7 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_tiles(*command, context);
   add_evaluate_steps(*command, context);
   add_evaluate_nodes(*command, context);
+  add_evaluate_calibrate(*command, context);
   command->footer(
       "Every table has the mean, median, geometric mean and 90 % quantile of the errors, their "
       "bias, the share of rows inside of the interval, and baselines for comparison. "
@@ -162,6 +163,7 @@ void add_evaluate(CLI::App& app, Context& context) {
       "  rooftile evaluate kernels measured/linear.csv\n"
       "  rooftile evaluate kernels measured/linear.csv --predictor ./my_predictor\n"
       "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n"
+      "  rooftile evaluate calibrate measured/*.csv --rows 30\n"
       "  rooftile evaluate traffic random --count 100\n"
       "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n"
       "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out --kernels "

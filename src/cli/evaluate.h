@@ -16,6 +16,7 @@ Status run_fit_stacks(const FitRequest& request, const std::string& folder,
                       const study::Session& session);
 
 void add_evaluate_nodes(CLI::App& evaluate, Context& context);
+void add_evaluate_calibrate(CLI::App& evaluate, Context& context);
 void add_evaluate_steps(CLI::App& evaluate, Context& context);
 
 }  // namespace rooftile::cli

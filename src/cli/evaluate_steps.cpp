@@ -68,10 +68,10 @@ void add_evaluate_nodes(CLI::App& evaluate, Context& context) {
   CLI::App* command = evaluate.add_subcommand(
       "nodes", "kernels of our graphs against traced nodes; fails where one is missing");
   command->add_option("file", options->request.file, "CSV file of traced nodes")->required();
-  command->add_option("--models", options->request.models, "folder with the models' config files")
-      ->required();
+  command->add_option("--models", options->request.models,
+                      "folder with the models' config files (default: models next to the file)");
   command->add_option("--predictor", options->request.predictor, "name, or folder that fit wrote");
-  add_output_options(*command, options->output, report::Offers{});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_evaluate_nodes(*options, context); });
   });

@@ -56,6 +56,10 @@ CLI::App* add_kind(CLI::App& kernel, Context& context, const Options& options,
                    "measured ceilings: machine file, ERT result or table of peaks")
       ->type_name("FILE")
       ->group(kMachineGroup);
+  kind->add_option("--residency", options->request.residency,
+                   "cold: the operands come from DRAM; warm: the kernel is repeated and finds what "
+                   "fits in the L2 (gemm, attention)")
+      ->capture_default_str();
   kind->add_option("--pass", options->request.pass, "forward or backward")->capture_default_str();
   add_output_options(*kind, options->output, report::Offers{});
   kind->callback([options, make_op, &context] {

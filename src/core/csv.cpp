@@ -19,6 +19,7 @@ namespace rooftile {
 
 namespace {
 
+constexpr std::size_t kFirstChunk = 1 << 14;  // most files and all heads are short
 constexpr std::size_t kChunk = 1 << 20;
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
@@ -229,7 +230,8 @@ Status CsvReader::refill() {
     position_ = 0;
     size_ = kept;
   }
-  if (buffer_.size() < kept + kChunk) buffer_.resize(std::max(kept + kChunk, 2 * kept));
+  const std::size_t chunk = buffer_.empty() ? kFirstChunk : kChunk;
+  if (buffer_.size() < kept + chunk) buffer_.resize(std::max(kept + chunk, 2 * kept));
   ROOFTILE_TRY(const std::size_t got, input_->read(buffer_.data() + size_, buffer_.size() - size_));
   size_ += got;
   at_end_ = got == 0;

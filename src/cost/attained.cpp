@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "core/text.h"
@@ -54,6 +55,28 @@ std::optional<double> power_demand(const hardware::GpuSpec& gpu, double peak, do
   return load * needed_watt(*process, clock) * (peak / kTera) / *gpu.power_watt;
 }
 
+std::optional<double> tensor_demand(const hardware::GpuSpec& gpu, hardware::RateKey key,
+                                    const ClockConstants& clock) {
+  constexpr double kUsualBytes = 2;
+  const auto peak = gpu.peak.find(key);
+  if (peak == gpu.peak.end()) return std::nullopt;
+  double hertz = gpu.clock.tensor.value_or(gpu.clock.boost).base();
+  if (const auto rate = gpu.sm.flop_per_clock.find(key);
+      rate != gpu.sm.flop_per_clock.end() && rate->second > 0 && gpu.sm.count > 0)
+    hertz = peak->second.base() / (rate->second * static_cast<double>(gpu.sm.count));
+  const double halvings = std::log2(kUsualBytes / size_of(key.dtype).base());
+  const double load = clock.tensor_share * std::pow(clock.tensor_narrow, halvings) *
+                      std::pow(hertz / kReferenceClock, 2);
+  return power_demand(gpu, peak->second.base(), load, clock);
+}
+
+std::optional<double> tensor_slowdown(const hardware::GpuSpec& gpu, hardware::RateKey key,
+                                      const ClockConstants& clock) {
+  const auto demand = tensor_demand(gpu, key, clock);
+  if (!demand) return std::nullopt;
+  return std::pow(std::max(1.0, *demand), clock.tensor_exponent);
+}
+
 std::string sibling_key(const hardware::GpuSpec& gpu) {
   return gpu.isa + "/" + gpu.dram.type;
 }
@@ -81,6 +104,21 @@ double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streami
 Seconds launch_gap(const hardware::Machine& machine, const StepConstants& constants) {
   if (machine.ceilings && machine.ceilings->launch) return machine.ceilings->launch->value;
   return Seconds::from_base(constants.gap);
+}
+
+LinkConstants calibrated_links(LinkConstants links, const hardware::LinkFactors& factors) {
+  for (LinkForm* form : {&links.fabric, &links.pcie}) {
+    form->efficiency *= factors.bandwidth;
+    form->start *= factors.start;
+    form->step *= factors.start;
+  }
+  return links;
+}
+
+LinkConstants links_of(const hardware::Machine& machine, const LinkConstants& fitted) {
+  const bool measured = machine.ceilings && machine.ceilings->calibration;
+  if (!measured || !machine.ceilings->calibration->links) return fitted;
+  return calibrated_links(fitted, *machine.ceilings->calibration->links);
 }
 
 Attained attained(const hardware::Machine& machine, const Constants& constants) {

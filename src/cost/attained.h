@@ -25,6 +25,9 @@
 
 namespace rooftile::cost {
 
+/// The clock at which numbers that depend on clocks are stated: that of A100.
+inline constexpr double kReferenceClock = 1410e6;
+
 struct Attained {
   // Of Machine::bandwidth(Dram), by kernels that only stream, by products and by convolutions.
   double streaming = 1, products = 1, convolutions = 1;
@@ -37,10 +40,27 @@ Attained attained(const hardware::Machine& machine, const Constants& constants);
 /// Between two kernels of one stream: measured on the machine, else that of the measured steps.
 Seconds launch_gap(const hardware::Machine& machine, const StepConstants& constants);
 
+/// What collectives reach of links where somebody measured them.
+LinkConstants calibrated_links(LinkConstants links, const hardware::LinkFactors& factors);
+/// Those of the machine: measured ones, else as they were fitted.
+LinkConstants links_of(const hardware::Machine& machine, const LinkConstants& fitted);
+
 /// Watts that work of `load` at FP32 rate `peak` (FLOP/s) would draw over what the board has: above
 /// 1 its clock falls by this factor. Nothing when the file states no process or power.
 std::optional<double> power_demand(const hardware::GpuSpec& gpu, double peak, double load,
                                    const ClockConstants& clock);
+
+/// The same for products on tensor units. Their energy per operation grows with the square of the
+/// clock that the peak is quoted at, as voltage follows it, and falls with the width of the
+/// operands:
+///
+///   tensor_share * watt(process) * narrow^log2(16 bit / width) * (clock / 1410 MHz)^2 * peak
+std::optional<double> tensor_demand(const hardware::GpuSpec& gpu, hardware::RateKey key,
+                                    const ClockConstants& clock);
+/// The factor by which such products are slower than at that clock, at least 1; nothing where the
+/// file states no process, power or peak.
+std::optional<double> tensor_slowdown(const hardware::GpuSpec& gpu, hardware::RateKey key,
+                                      const ClockConstants& clock);
 
 /// Share of the data sheet's DRAM bandwidth that streaming kernels reach.
 double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming);

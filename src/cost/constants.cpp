@@ -30,7 +30,18 @@ constexpr std::array kClockParameters{
     Parameter<ClockConstants>{"share_4nm", &ClockConstants::share_4nm, "1",
                               "the same at 4 nm and below; published FP32 rates of L40 agree "
                               "within 6 %",
-                              0.02, 2, 0.30, false}};
+                              0.02, 2, 0.30, false},
+    Parameter<ClockConstants>{"tensor_share", &ClockConstants::tensor_share, "1",
+                              "of that power per FLOP, for 16-bit products on tensor units at "
+                              "1410 MHz in short campaigns: set by hand",
+                              0.001, 2, 0.104, false},
+    Parameter<ClockConstants>{"tensor_narrow", &ClockConstants::tensor_narrow, "1",
+                              "of that where the operands are half as wide: set by hand", 0.1, 1,
+                              0.575, false},
+    Parameter<ClockConstants>{"tensor_exponent", &ClockConstants::tensor_exponent, "log / log",
+                              "slow-down per lack of power, which grows with the cube of the "
+                              "clock: with a larger one a higher clock would be slower",
+                              0.1, 1.0 / 3, 1.0 / 3, false}};
 constexpr std::array kNeighbourParameters{
     Parameter<NeighbourConstants>{"radius", &NeighbourConstants::radius, "octaves",
                                   "of m, n and k that a measured product reaches: chosen on "

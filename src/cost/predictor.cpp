@@ -151,7 +151,10 @@ Result<Job> bind(const ops::KernelWork& work, const hardware::Machine& machine) 
         gpu.file,
         fmt::format("{} states no {} rate, which \"{}\" needs", gpu.name, name_of(work.compute),
                     work.op),
-        fmt::format("rates of this GPU: {}; choose another --dtype", fmt::join(known, ", ")));
+        fmt::format("rates of this GPU: {}; choose another --dtype{}", fmt::join(known, ", "),
+                    work.compute == DType::Fp8E4m3 || work.compute == DType::Fp4
+                        ? ", or --dtype bf16 with --weight-dtype for narrow weights alone"
+                        : ""));
   }
   const auto dram = machine.bandwidth(hardware::MemoryLevel::Dram);
   if (!dram) {

@@ -36,6 +36,9 @@ struct Job {
   Roof roof;
   Setting setting = Setting::InStream;
   hardware::RateKey units = {};  ///< whose rate the roof has
+  /// Copies of the weights that take turns where the kernel is repeated with nothing in between:
+  /// then it finds in L2 what of itself fits. 0: it finds nothing there.
+  double copies = 0;
 };
 
 /// Looks up the rate of every kernel; a dtype or unit that the machine does not state is an error

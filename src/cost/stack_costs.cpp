@@ -31,14 +31,17 @@ constexpr std::array kStackParameters{
                          "of the host behind a point where it waits for the device", 0, 1e-2, 2e-5,
                          true},
     Parameter<StackForm>{"step", &StackForm::step, "s",
-                         "of a step in addition to its launches: scheduling, inputs, sampling", 0,
-                         1, 0, true},
+                         "of a step in addition to its launches: scheduling, inputs", 0, 1, 0,
+                         true},
+    Parameter<StackForm>{"sequence", &StackForm::sequence, "s",
+                         "of a step for each of its sequences that gets a token: sampling, output",
+                         0, 1e-1, 0, true},
     Parameter<StackForm>{"spread", &StackForm::spread, "1",
                          "the host's time lies within time / spread and time * spread", 1, 10, 1.3,
                          true},
     Parameter<StackForm>{"prefill_share", &StackForm::prefill_share, "1",
                          "of the prefills that decode steps are mixed with, the part that shows", 0,
-                         2, 1, true}};
+                         2, 0.8, true}};
 constexpr std::array kOneShotParameters{
     Parameter<OneShotForm>{"efficiency", &OneShotForm::efficiency, "1",
                            "of the data sheet's link rate", 0.01, 1.5, 0.6, true},

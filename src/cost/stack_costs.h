@@ -24,7 +24,8 @@
 namespace rooftile::cost {
 
 struct StackForm {
-  double gap = 0, replay_gap = 0, launch = 0, sync = 0, step = 0, spread = 1, prefill_share = 1;
+  double gap = 0, replay_gap = 0, launch = 0, sync = 0, step = 0, sequence = 0, spread = 1,
+         prefill_share = 1;
 };
 std::span<const Parameter<StackForm>> parameters_of(const StackForm& form);
 

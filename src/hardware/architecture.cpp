@@ -110,13 +110,17 @@ Result<AttentionKernels> read_attention(const JsonView& object) {
 }
 
 Status read_library(const JsonView& root, LibraryFacts& library) {
-  static constexpr std::array<std::string_view, 5> kKeys{
-      "kernel_family", "one_winograd_shape", "winograd_filter_gradient", "cluster", "attention"};
+  static constexpr std::array<std::string_view, 6> kKeys{
+      "kernel_family", "one_winograd_shape", "winograd_filter_gradient", "tensor_family",
+      "cluster",       "attention"};
   const auto object = root.find("library");
   if (!object) return {};
   ROOFTILE_CHECK(object->expect_keys(kKeys));
   if (object->find("kernel_family")) {
     ROOFTILE_TRY(library.kernel_family, required_string(*object, "kernel_family"));
+  }
+  if (object->find("tensor_family")) {
+    ROOFTILE_TRY(library.tensor_family, required_string(*object, "tensor_family"));
   }
   ROOFTILE_CHECK(read_flag(*object, "one_winograd_shape", library.one_winograd_shape));
   if (const auto cluster = object->find("cluster")) {

@@ -58,6 +58,9 @@ struct LibraryFacts {
   std::string kernel_family;        ///< whose FP32 matrix products run; the isa where not stated
   bool one_winograd_shape = false;  ///< one fused Winograd tile shape, not all that were shipped
   bool winograd_filter_gradient = true;  ///< Winograd is taken for filter gradients
+  /// How 16- and 8-bit products feed the tensor units: "warp" (operands pass through registers) or
+  /// "asynchronous" (they are read from shared memory behind the warps' backs); empty: not known.
+  std::string tensor_family;
   std::int64_t cluster = 1;  ///< thread blocks of a 16- or 8-bit product that share their loads
   std::optional<AttentionKernels> attention;
 };

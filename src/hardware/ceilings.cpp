@@ -121,9 +121,9 @@ bool Ceilings::of_processor() const {
 }
 
 Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
-  static constexpr std::array<std::string_view, 11> kKeys{
-      "schema",      "kind",      "device", "gpu",    "tool", "date",
-      "environment", "bandwidth", "rate",   "launch", "notes"};
+  static constexpr std::array<std::string_view, 12> kKeys{
+      "schema",      "kind",      "device", "gpu",    "tool",        "date",
+      "environment", "bandwidth", "rate",   "launch", "calibration", "notes"};
   constexpr JsonLimits kLimits{.max_depth = 8, .max_bytes = 1 << 20};
   ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, file, kLimits));
   const JsonView root = document.root();
@@ -143,8 +143,12 @@ Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
   if (const auto launch = root.find("launch")) {
     ROOFTILE_TRY(ceilings.launch, measured<Seconds>(*launch));
   }
-  if (ceilings.bandwidth.empty() && ceilings.rate.empty())
-    return root.error("contains no ceilings", "state at least one \"bandwidth\" or \"rate\"");
+  if (const auto calibration = root.find("calibration")) {
+    ROOFTILE_TRY(ceilings.calibration, read_calibration(*calibration));
+  }
+  if (ceilings.bandwidth.empty() && ceilings.rate.empty() && !ceilings.calibration)
+    return root.error("contains no ceilings",
+                      "state at least one \"bandwidth\" or \"rate\", or a \"calibration\"");
   ceilings.file = std::move(file);
   return ceilings;
 }
@@ -156,7 +160,8 @@ Result<Ceilings> recognise(std::string_view text, const std::string& path) {
   constexpr std::size_t kHead = std::size_t{256} << 10;
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  std::string formats = "\n  machine: what rooftile characterize writes (JSON)";
+  std::string formats =
+      "\n  machine: what rooftile characterize and rooftile calibrate write (JSON)";
   for (const RoofReader& reader : roof_readers()) {
     formats += fmt::format("\n  {}: {}", reader.name, reader.description);
     if (!reader.recognises(text.substr(0, kHead))) continue;

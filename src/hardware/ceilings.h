@@ -16,6 +16,7 @@
 
 #include "core/result.h"
 #include "core/units.h"
+#include "hardware/calibration.h"
 #include "hardware/gpu_spec.h"
 
 namespace rooftile::hardware {
@@ -42,6 +43,7 @@ struct Ceilings {
   std::optional<Measured<BytesPerSecond>> shared;      ///< shared memory (LDS)
   std::map<RateKey, Measured<FlopsPerSecond>> rate;
   std::optional<Measured<Seconds>> launch;  ///< of an empty kernel
+  std::optional<Calibration> calibration;   ///< what `rooftile calibrate` fitted
   std::vector<std::string> notes;
   std::string file;  ///< where it was loaded from
   Input input;       ///< the record of that file

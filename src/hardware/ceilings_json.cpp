@@ -61,6 +61,7 @@ std::string to_json(const Ceilings& ceilings) {
   }
   add_block("rate", '{', rates, '}');
   if (ceilings.launch) members.push_back("\"launch\": " + value_of(*ceilings.launch, "s"));
+  if (ceilings.calibration) members.push_back("\"calibration\": " + to_json(*ceilings.calibration));
   std::vector<std::string> notes;
   for (const std::string& note : ceilings.notes) notes.push_back(json_string(note));
   add_block("notes", '[', notes, ']');

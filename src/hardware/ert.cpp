@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <vector>
 
 #include "core/json.h"
@@ -103,19 +104,10 @@ void read_date(const JsonView& empirical, RoofFile& out) {
   if (!stamp) return;
   const auto seconds = stamp->number();
   if (!seconds || !(*seconds > 0) || *seconds > 4e9) return;
-  // Civil date from days since 1970 (Hinnant, chrono-compatible low-level date algorithms).
-  const auto days = static_cast<std::int64_t>(*seconds / 86400.0) + 719468;
-  const std::int64_t era = days / 146097;
-  const std::int64_t day_of_era = days - era * 146097;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::int64_t day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t shifted = (5 * day_of_year + 2) / 153;
-  const std::int64_t day = day_of_year - (153 * shifted + 2) / 5 + 1;
-  const std::int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
-  out.date = fmt::format("{:04d}-{:02d}-{:02d}", year_of_era + era * 400 + (month <= 2 ? 1 : 0),
-                         month, day);
+  const std::chrono::sys_seconds moment(std::chrono::seconds(static_cast<std::int64_t>(*seconds)));
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(moment));
+  out.date = fmt::format("{:04d}-{:02d}-{:02d}", static_cast<int>(day.year()),
+                         static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
 }
 
 Status read_spec(const JsonView& spec, RoofFile& out) {

@@ -175,6 +175,16 @@ Answer<CharacterizeReport> Session::characterize(const CharacterizeRequest& requ
   });
 }
 
+Answer<CalibrateReport> Session::calibrate(const CalibrateRequest& request) const {
+  return answer<CalibrateReport>(
+      inside_->session, [&](const study::Session& session) { return session.calibrate(request); });
+}
+
+Answer<SuggestReport> Session::suggest(const SuggestRequest& request) const {
+  return answer<SuggestReport>(
+      inside_->session, [&](const study::Session& session) { return session.suggest(request); });
+}
+
 Answer<FitReport> Session::fit(const FitRequest& request, const Progress& progress) const {
   return answer<FitReport>(
       inside_->session, [&](const study::Session& session) -> Result<FitReport> {

@@ -28,6 +28,22 @@ struct TileEvaluation {
   ProvenanceReport provenance{};
 };
 
+/// `rows` random rows of each GPU, class and campaign calibrate a predictor that has not seen the
+/// GPU, `draws` times; or one step of each machine calibrates the default predictor.
+struct CalibrateEvaluationRequest {
+  std::vector<std::string> files;
+  std::int64_t rows = 30, draws = 10;
+  std::uint64_t seed = 1;
+  unsigned threads = 2;
+};
+struct CalibrateEvaluation {
+  std::int64_t rows = 0, draws = 0;
+  std::vector<ErrorSummary> summary = {};  ///< baseline "uncalibrated": the same rows before
+  std::vector<std::string> warnings = {};
+  std::vector<Input> inputs = {};
+  ProvenanceReport provenance{};
+};
+
 /// The library's report of an evaluation of any subject.
 EvaluateReport report_of(const calibration::Evaluation& evaluation,
                          const calibration::Dataset& dataset);

@@ -7,7 +7,10 @@
 // stack's share shows (cost::StackForm::prefill_share):
 //
 //   time per token = decode step + batch / osl x share x prefill of one prompt
-#include "rooftile/generate.h"
+//
+// Requests that the memory does not hold wait for others to end: with R of N running, a request
+// waits (N - R) / R times as long as it runs (Little's law).
+#include "study/generate.h"
 
 #include <fmt/format.h>
 
@@ -55,48 +58,6 @@ Status check_generate(const GenerateRequest& request) {
   return {};
 }
 
-/// The steps of a generation.
-class Steps {
- public:
-  Steps(const GenerateRequest& request, const Session& session, const cost::Predictor& predictor,
-        const cost::StackCosts& costs)
-      : request_(request), session_(session), predictor_(predictor), costs_(costs) {}
-
-  [[nodiscard]] Result<Report> prefill(std::int64_t batch) const {
-    Request step = request_.step;
-    step.phase = "prefill";
-    step.batch = batch;
-    step.sequence = request_.isl;
-    step.context.reset();
-    return session_.predict(step, predictor_, costs_);
-  }
-  [[nodiscard]] Result<Report> decode(std::int64_t batch, std::int64_t context) const {
-    Request step = request_.step;
-    step.phase = "decode";
-    step.batch = batch;
-    step.sequence.reset();
-    step.context = context;
-    return session_.predict(step, predictor_, costs_);
-  }
-  /// The mean step over all tokens behind the first.
-  [[nodiscard]] Result<Interval> mean_decode(std::int64_t batch, Report& middle,
-                                             Report& last) const {
-    const std::int64_t isl = request_.isl, osl = request_.osl;
-    ROOFTILE_TRY(const Report first, decode(batch, isl));
-    ROOFTILE_TRY(middle, decode(batch, isl + (osl - 1) / 2));
-    ROOFTILE_TRY(last, decode(batch, isl + std::max<std::int64_t>(osl - 2, 0)));
-    return (interval_of(first.latency) + interval_of(middle.latency) * 4.0 +
-            interval_of(last.latency)) *
-           (1.0 / 6.0);
-  }
-
- private:
-  const GenerateRequest& request_;
-  const Session& session_;
-  const cost::Predictor& predictor_;
-  const cost::StackCosts& costs_;
-};
-
 /// What holds the cache of a batch holds the larger of the two steps' activations beside it.
 MemoryReport memory_at_full_length(const Report& prefill, const Report& decode) {
   MemoryReport memory = decode.memory;
@@ -116,63 +77,143 @@ std::optional<std::int64_t> largest_batch(const MemoryReport& memory, std::int64
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(left / each));
 }
 
+std::int64_t stated_batch(const GenerateRequest& request) {
+  return request.concurrency ? *request.concurrency : request.batch.value_or(1);
+}
+
 std::int64_t gpus_of(const Report& report) {
   return report.parallel ? report.parallel->gpus : 1;
 }
 
+/// Tensor parallelism that would hold the request, in words; empty where none of one node does.
+std::string wider(const GenerateRequest& request, const Session& session,
+                  const cost::Predictor& predictor, const cost::StackCosts& costs) {
+  constexpr std::int64_t kWidest = 8;
+  for (std::int64_t tp = request.step.tp * 2; tp <= kWidest; tp *= 2) {
+    GenerateRequest other = request;
+    other.step.tp = tp;
+    const GenerationSteps steps = steps_of(other, stated_batch(request));
+    const auto prefill = session.predict(steps.prefill, predictor, costs);
+    const auto last = session.predict(steps.decode.back(), predictor, costs);
+    if (!prefill || !last) continue;
+    if (memory_at_full_length(*prefill, *last).fits.value_or(false))
+      return fmt::format("--tp {} holds all of them", tp);
+  }
+  return {};
+}
+
 /// The words that a reader of the numbers has to know.
-void add_assumptions(const GenerateRequest& request, double share, GenerateReport& report) {
+void add_assumptions(const GenerateRequest& request, double share, const std::string& way_on,
+                     GenerateReport& report) {
   if (request.concurrency && !request.disaggregated) {
     report.warnings.push_back(fmt::format(
         "assumed: requests arrive evenly, a prompt is processed alone and {:.0f} % of that shows "
         "in the decode steps of the others; no prefix is cached, nothing is speculated",
         share * 100));
   }
-  if (report.memory.fits && !*report.memory.fits) {
+  const std::string hint = way_on.empty() ? std::string() : "; " + way_on;
+  if (request.concurrency && report.batch < *request.concurrency) {
+    report.warnings.push_back(fmt::format(
+        "the memory holds {} of {} requests at full length: the others wait for their first "
+        "token{}",
+        report.batch, *request.concurrency, hint));
+  } else if (report.memory.fits && !*report.memory.fits) {
     report.warnings.push_back(
-        fmt::format("needs {} of memory at full length, the GPU has {}{}",
+        fmt::format("needs {} of memory at full length, the GPU has {}{}{}",
                     format_bytes(Bytes::from_base(report.memory.total_bytes)),
                     format_bytes(Bytes::from_base(*report.memory.capacity_bytes)),
-                    report.largest_batch ? fmt::format("; {} sequences fit", *report.largest_batch)
-                                         : std::string()));
+                    report.largest_batch && *report.largest_batch > 0
+                        ? fmt::format("; {} sequences fit", *report.largest_batch)
+                        : std::string(),
+                    hint));
   }
 }
 
 }  // namespace
 
+GenerationSteps steps_of(const GenerateRequest& request, std::int64_t batch) {
+  GenerationSteps steps{.prefill = request.step, .decode = {}};
+  steps.prefill.phase = "prefill";
+  // A server processes the prompt of one replica alone.
+  steps.prefill.batch = request.concurrency ? request.step.dp : batch;
+  steps.prefill.sequence = request.isl;
+  steps.prefill.context.reset();
+  const std::int64_t isl = request.isl, osl = request.osl;
+  const std::array contexts{isl, isl + (osl - 1) / 2, isl + std::max<std::int64_t>(osl - 2, 0)};
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    Request& step = steps.decode[i];
+    step = request.step;
+    step.phase = "decode";
+    step.batch = batch;
+    step.sequence.reset();
+    step.context = contexts[i];
+  }
+  return steps;
+}
+
+GenerationTimes times_of(const GenerateRequest& request, std::int64_t running,
+                         const StepTimes& steps, double share) {
+  const auto osl = static_cast<double>(request.osl);
+  const Interval decode = (steps.decode[0] + steps.decode[1] * 4.0 + steps.decode[2]) * (1.0 / 6.0);
+  GenerationTimes times{.ttft = steps.prefill, .tpot = decode, .request = {}};
+  if (request.concurrency && !request.disaggregated) {
+    const double prompts =
+        static_cast<double>(running) / static_cast<double>(request.step.dp) / osl;
+    times.tpot = decode + steps.prefill * (prompts * share);
+    times.ttft = steps.prefill + decode * 0.5;  // half of the step that is running
+  }
+  times.request = times.ttft + times.tpot * (osl - 1);
+  if (request.concurrency && running < *request.concurrency) {
+    const auto waiting = static_cast<double>(*request.concurrency - running);
+    const Interval wait = times.request * (waiting / static_cast<double>(running));
+    times.ttft = times.ttft + wait;
+    times.request = times.request + wait;
+  }
+  return times;
+}
+
+Result<std::int64_t> running_batch(const GenerateRequest& request, const Session& session,
+                                   const cost::Predictor& predictor,
+                                   const cost::StackCosts& costs) {
+  const std::int64_t batch = stated_batch(request);
+  if (!request.concurrency || request.step.dp > 1) return batch;
+  const GenerationSteps steps = steps_of(request, batch);
+  ROOFTILE_TRY(const Report prefill, session.predict(steps.prefill, predictor, costs));
+  ROOFTILE_TRY(const Report last, session.predict(steps.decode.back(), predictor, costs));
+  const auto largest = largest_batch(memory_at_full_length(prefill, last), batch);
+  return largest && *largest > 0 ? std::min(batch, *largest) : batch;
+}
+
 Result<GenerateReport> Session::generate(const GenerateRequest& request,
                                          const cost::Predictor& predictor,
                                          const cost::StackCosts& costs) const {
   ROOFTILE_CHECK(check_generate(request));
-  const bool server = request.concurrency.has_value();
-  const std::int64_t batch = server ? *request.concurrency : request.batch.value_or(1);
-  const Steps steps(request, *this, predictor, costs);
   GenerateReport report;
   report.request = request;
-  // A server processes the prompt of one replica alone.
-  ROOFTILE_TRY(report.prefill, steps.prefill(server ? request.step.dp : batch));
-  Report last;
-  ROOFTILE_TRY(const Interval decode, steps.mean_decode(batch, report.decode, last));
-  Request middle = report.decode.request;
-  report.request.step = std::move(middle);
+  ROOFTILE_TRY(report.batch, running_batch(request, *this, predictor, costs));
+  const GenerationSteps steps = steps_of(request, report.batch);
+  ROOFTILE_TRY(report.prefill, predict(steps.prefill, predictor, costs));
+  ROOFTILE_TRY(const Report first, predict(steps.decode[0], predictor, costs));
+  ROOFTILE_TRY(report.decode, predict(steps.decode[1], predictor, costs));
+  ROOFTILE_TRY(const Report last, predict(steps.decode[2], predictor, costs));
+  report.request.step = report.decode.request;
   report.model_name = report.decode.model_name;
   report.gpu_name = report.decode.gpu_name;
   report.gpus = gpus_of(report.decode);
-  report.batch = batch;
 
-  const Interval prefill = interval_of(report.prefill.latency);
-  const auto osl = static_cast<double>(request.osl);
-  const auto sequences = static_cast<double>(batch);
   const double share = costs.of(report.decode.request.stack).prefill_share;
-  report.tpot_ms = decode;
-  report.ttft_ms = prefill;
-  if (server && !request.disaggregated) {
-    const double prompts = sequences / static_cast<double>(request.step.dp) / osl;
-    report.tpot_ms = decode + prefill * (prompts * share);
-    report.ttft_ms = prefill + decode * 0.5;  // half of the step that is running
-  }
-  report.request_ms = report.ttft_ms + report.tpot_ms * (osl - 1);
-  report.tokens_per_s = rate_of(sequences * osl * 1e3, report.request_ms);
+  const GenerationTimes times =
+      times_of(request, report.batch,
+               {.prefill = interval_of(report.prefill.latency),
+                .decode = {interval_of(first.latency), interval_of(report.decode.latency),
+                           interval_of(last.latency)}},
+               share);
+  report.ttft_ms = times.ttft;
+  report.tpot_ms = times.tpot;
+  report.request_ms = times.request;
+  report.tokens_per_s =
+      rate_of(static_cast<double>(stated_batch(request)) * static_cast<double>(request.osl) * 1e3,
+              report.request_ms);
   report.tokens_per_s_per_gpu = report.tokens_per_s.value / static_cast<double>(report.gpus);
   ROOFTILE_TRY(const auto machine, this->machine(request.step.gpu, request.step.machine));
   if (machine->gpu.power_watt) {
@@ -180,7 +221,7 @@ Result<GenerateReport> Session::generate(const GenerateRequest& request,
         *machine->gpu.power_watt * static_cast<double>(report.gpus) / report.tokens_per_s.value;
   }
   report.memory = memory_at_full_length(report.prefill, last);
-  report.largest_batch = largest_batch(report.memory, batch);
+  report.largest_batch = largest_batch(report.memory, report.batch);
   report.provenance = report.decode.provenance;
   for (const Report* step : {&report.prefill, &report.decode}) {
     for (const std::string& warning : step->warnings) {
@@ -190,7 +231,9 @@ Result<GenerateReport> Session::generate(const GenerateRequest& request,
         report.warnings.push_back(warning);
     }
   }
-  add_assumptions(request, share, report);
+  const bool holds_all = report.memory.fits.value_or(true) && report.batch == stated_batch(request);
+  add_assumptions(request, share,
+                  holds_all ? std::string() : wider(request, *this, predictor, costs), report);
   return report;
 }
 

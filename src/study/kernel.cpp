@@ -6,6 +6,7 @@
 #include "aggregate/step.h"
 #include "core/provenance.h"
 #include "core/text.h"
+#include "cost/learned/calibrated.h"
 #include "cost/predictor.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
@@ -110,6 +111,21 @@ Result<ops::AnyOp> op_of(const KernelRequest& request) {
   return vector_op(std::get<VectorOperator>(request.op));
 }
 
+/// cost::Job::copies.
+Result<double> copies_of(const std::string& residency, const ops::AnyOp& op) {
+  if (residency == "cold") return 0.0;
+  if (residency != "warm")
+    return usage_error(fmt::format("unknown --residency \"{}\"", printable(residency)),
+                       "--residency is cold or warm");
+  const bool modelled = std::holds_alternative<ops::Linear>(op) ||
+                        std::holds_alternative<ops::BatchedMatmul>(op) ||
+                        std::holds_alternative<ops::FusedAttention>(op);
+  if (!modelled)
+    return unsupported("--residency", "a warm L2 is modelled for gemm and attention only",
+                       "leave --residency out: the operands come from DRAM");
+  return 1.0;
+}
+
 }  // namespace
 
 Result<KernelsReport> Session::kernel(const KernelRequest& request) const {
@@ -135,11 +151,15 @@ Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& requ
                                      name_of(*dtype), name_of(work.dtype)));
     }
   }
+  ROOFTILE_TRY(const double copies, copies_of(request.residency, op));
   const bool backward = request.pass != "forward";
   KernelsReport report;
   report.warnings = hardware::warnings_of(machine);
+  for (std::string& warning : cost::learned::calibration_warnings(machine, *predictor))
+    report.warnings.push_back(std::move(warning));
   for (const ops::KernelWork& work : works) {
     ROOFTILE_TRY(auto job, cost::bind(work, machine));
+    job.copies = copies;
     const execution::Launch launch{
         .name = work.op,
         .phase = backward ? execution::Phase::Backward : execution::Phase::Forward,
@@ -154,6 +174,7 @@ Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& requ
     report::add_rates(work, machine, report.rates);
     one.gpu_name = machine.gpu.name;
     one.predictor = predictor->name();
+    one.residency = request.residency;
     report.kernels.push_back(std::move(one));
   }
   std::vector<Input> inputs = inputs_of(machine);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -48,9 +49,14 @@ struct OurKernels {
       return kinds_agree(node.kind, known.first) && known.second == node.elements;
     });
   }
-  [[nodiscard]] double ms_of(const std::string& kind) const {
+  /// Functions that the trace shows under their own name are no one else's.
+  [[nodiscard]] double ms_of(const std::string& kind,
+                             const std::map<std::string, double>& traced) const {
     double sum = 0;
-    for (const auto& [ours, time] : ms) sum += kinds_agree(kind, ours) ? time : 0.0;
+    for (const auto& [ours, time] : ms) {
+      const bool belongs = kind == ours || (kinds_agree(kind, ours) && !traced.contains(ours));
+      sum += belongs ? time : 0.0;
+    }
     return sum;
   }
 };
@@ -78,7 +84,8 @@ void compare_step(const TracedStep& step, const OurKernels& ours, NodeEvaluation
   };
   for (const TracedNode& node : step.nodes) {
     total += time_of(node);
-    if (!node.kind.empty()) measured[node.kind] += time_of(node);
+    const bool idle = node.kind == "dropout" && step.mode == "inf";  // hands its input on
+    if (!node.kind.empty() && !idle) measured[node.kind] += time_of(node);
   }
   for (const TracedNode& node : step.nodes) {
     const double share = time_of(node) / total;
@@ -94,7 +101,7 @@ void compare_step(const TracedStep& step, const OurKernels& ours, NodeEvaluation
                                   .step = step.name,
                                   .kind = kind,
                                   .measured_ms = ms,
-                                  .predicted_ms = ours.ms_of(kind),
+                                  .predicted_ms = ours.ms_of(kind, measured),
                                   .share = ms / total});
   }
 }
@@ -104,6 +111,10 @@ void compare_step(const TracedStep& step, const OurKernels& ours, NodeEvaluation
 Result<NodeEvaluation> Session::evaluate_nodes(const NodesRequest& request,
                                                const Progress& progress) const {
   ROOFTILE_TRY(const auto steps, calibration::read_nodes(request.file));
+  const std::string models =
+      request.models.empty()
+          ? (std::filesystem::path(request.file).parent_path() / "models").string()
+          : request.models;
   ROOFTILE_TRY(const auto predictor, this->predictor(request.predictor));
   NodeEvaluation evaluation;
   std::vector<Input> inputs{predictor->input()};
@@ -113,7 +124,7 @@ Result<NodeEvaluation> Session::evaluate_nodes(const NodesRequest& request,
     if (progress && !progress({.fraction = fraction, .note = step.name}))
       return bad_input({}, "the evaluation was stopped", {});
     Request step_request;
-    step_request.model = fmt::format("{}/{}.json", request.models, step.model);
+    step_request.model = fmt::format("{}/{}.json", models, step.model);
     step_request.gpu = step.device;
     step_request.phase = step.mode == "inf" ? "infer" : "train";
     step_request.batch = step.batch;

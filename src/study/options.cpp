@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "core/text.h"
 
@@ -174,12 +175,18 @@ Result<StepOptions> parse_step_options(const Request& request, const Session& se
   return options;
 }
 
-aggregate::LaunchCosts launch_costs(const StepOptions& options, const cost::Predictor& predictor,
-                                    const cost::StackCosts& costs) {
+namespace {
+
+aggregate::LaunchCosts usual_costs(const StepOptions& options, const cost::Predictor& predictor,
+                                   const cost::StackCosts& costs) {
   const cost::StepConstants& constants = predictor.constants().step;
   const cost::StackForm& form = costs.of(options.stack.id);
   const bool captured = options.stack.captures(options.import.step);
   aggregate::LaunchCosts launch{.step = aggregate::step_costs(constants, form, captured)};
+  const graph::Step step = options.import.step;
+  if (step == graph::Step::Decode || step == graph::Step::Prefill)
+    launch.step.host.step +=
+        Seconds::from_base(form.sequence) * static_cast<double>(options.import.batch);
   if (options.stack.execution == execution::Execution::Eager) {
     // Kernel by kernel from Python: what the predictor was fitted with.
     const aggregate::StepCosts eager = aggregate::step_costs(constants);
@@ -188,6 +195,22 @@ aggregate::LaunchCosts launch_costs(const StepOptions& options, const cost::Pred
     return launch;
   }
   launch.gap = Seconds::from_base(captured ? form.replay_gap : form.gap);
+  return launch;
+}
+
+}  // namespace
+
+aggregate::LaunchCosts launch_costs(const StepOptions& options, const hardware::Machine& machine,
+                                    const cost::Predictor& predictor,
+                                    const cost::StackCosts& costs) {
+  aggregate::LaunchCosts launch = usual_costs(options, predictor, costs);
+  const bool measured = machine.ceilings && machine.ceilings->calibration &&
+                        machine.ceilings->calibration->steps &&
+                        machine.ceilings->calibration->predictor == predictor.name();
+  if (!measured) return launch;
+  const double factor = machine.ceilings->calibration->steps->host;
+  aggregate::HostCosts& host = launch.step.host;
+  for (Seconds* cost : {&host.launch, &host.sync, &host.step}) *cost *= factor;
   return launch;
 }
 
@@ -224,6 +247,26 @@ Result<ops::KernelWork> conv_work(const ops::ConvShape& conv, DType dtype) {
   return usage_error("the layer has no such pass", {});
 }
 
+/// Products in a format that the GPU has no rate for: its engines keep the weights narrow and expand
+/// them to the model's own format (FP8 on Ampere by Marlin kernels, FP4 on Hopper).
+void expand_weights(const hardware::Machine& machine, graph::Graph& graph) {
+  std::set<DType> missing;
+  for (graph::Block& block : graph.blocks) {
+    for (graph::Node& node : block.nodes) {
+      if (!node.weights || !node.weights->compute) continue;
+      if (machine.best_rate(*node.weights->compute, true)) continue;
+      missing.insert(*node.weights->compute);
+      node.weights->compute.reset();
+    }
+  }
+  for (const DType dtype : missing) {
+    graph.notes.push_back(
+        fmt::format("quantization: {} has no {} products; weights stay narrow and are expanded to "
+                    "{} (weight-only)",
+                    machine.gpu.name, name_of(dtype), name_of(graph.dtype)));
+  }
+}
+
 }  // namespace
 
 Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
@@ -231,6 +274,10 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
   ROOFTILE_TRY(const auto model, session.model(request.model));
   ROOFTILE_TRY(auto graph, model->import(options.import));
   ROOFTILE_CHECK(check_applies(request, graph));
+  if (!request.gpu.empty()) {
+    ROOFTILE_TRY(const auto machine, session.machine(request.gpu, request.machine));
+    expand_weights(*machine, graph);
+  }
   return graph;
 }
 

@@ -27,8 +27,10 @@ struct StepOptions {
 
 Result<StepOptions> parse_step_options(const Request& request, const Session& session);
 
-/// What the stack's host costs, beside what the predictor knows of steps.
-aggregate::LaunchCosts launch_costs(const StepOptions& options, const cost::Predictor& predictor,
+/// What the stack's host costs, beside what the predictor knows of steps and what was measured of
+/// the machine's.
+aggregate::LaunchCosts launch_costs(const StepOptions& options, const hardware::Machine& machine,
+                                    const cost::Predictor& predictor,
                                     const cost::StackCosts& costs);
 
 /// The model of the request; options that it cannot follow are errors.

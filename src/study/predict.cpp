@@ -9,6 +9,7 @@
 #include "aggregate/parallel.h"
 #include "aggregate/step.h"
 #include "core/provenance.h"
+#include "cost/learned/calibrated.h"
 #include "cost/predictor.h"
 #include "execution/launches.h"
 #include "execution/stack.h"
@@ -25,13 +26,13 @@ namespace rooftile::study {
 
 namespace {
 
+/// Kernels without the gaps between them.
 Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution::Launch> kernels,
                                                           const hardware::Machine& machine,
-                                                          const cost::Predictor& predictor,
-                                                          const aggregate::LaunchCosts& costs) {
+                                                          const cost::Predictor& predictor) {
   ROOFTILE_CHECK(predictor.check(machine));
   cost::Estimator on = predictor.on(machine);
-  if (costs.gap) on.set_gap(*costs.gap);
+  on.set_gap({});
   std::vector<aggregate::OperatorEstimate> operators;
   operators.reserve(kernels.size());
   for (execution::Launch& kernel : kernels) {
@@ -44,21 +45,31 @@ Result<std::vector<aggregate::OperatorEstimate>> estimate(std::vector<execution:
 /// One estimate per stage of the pipeline, each from its own launches.
 Result<std::vector<aggregate::StageEstimate>> estimate_stages(
     const std::vector<execution::Stage>& stages, const StepOptions& options,
-    const hardware::Machine& machine, const cost::Predictor& predictor,
-    const aggregate::LaunchCosts& costs) {
+    const hardware::Machine& machine, const cost::Predictor& predictor) {
   const bool train = options.lower.mode == execution::Mode::Train;
   std::vector<aggregate::StageEstimate> estimates;
   for (const execution::Stage& stage : stages) {
-    ROOFTILE_TRY(auto operators, estimate(execution::launches(stage.graph, options.lower), machine,
-                                          predictor, costs));
-    estimates.push_back({.step = aggregate::step_time(std::move(operators), costs.step),
-                         .reductions = execution::reductions(stage.graph, options.lower),
-                         .gradients = train ? execution::gradient_buckets(stage.graph)
-                                            : std::vector<execution::GradientBucket>{},
-                         .output = stage.output,
-                         .count = stage.count});
+    aggregate::StageEstimate one{.step = {},
+                                 .reductions = execution::reductions(stage.graph, options.lower),
+                                 .gradients = {},
+                                 .output = stage.output,
+                                 .count = stage.count};
+    ROOFTILE_TRY(one.step.operators,
+                 estimate(execution::launches(stage.graph, options.lower), machine, predictor));
+    if (train) one.gradients = execution::gradient_buckets(stage.graph);
+    estimates.push_back(std::move(one));
   }
   return estimates;
+}
+
+/// Adds the gap behind every kernel.
+std::vector<aggregate::OperatorEstimate> spaced(std::vector<aggregate::OperatorEstimate> operators,
+                                                Seconds gap, double factor) {
+  for (aggregate::OperatorEstimate& op : operators) {
+    op.estimate.time *= factor;
+    cost::add_launch_gap(gap, op.estimate);
+  }
+  return operators;
 }
 
 aggregate::MemoryEstimate memory_of(const std::vector<execution::Stage>& stages,
@@ -111,43 +122,75 @@ void add_network(const Network& network, const Request& request, const hardware:
 }  // namespace
 
 // The model of a step, read aloud.
-Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor,
-                                const cost::StackCosts& stack_costs) const {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(request, *this));
-  const aggregate::LaunchCosts costs = launch_costs(options, predictor, stack_costs);
-  const aggregate::Parallelism& parallelism = options.parallelism;
+Result<PreparedStep> prepare_step(const Request& request, const hardware::Machine& machine,
+                                  const Session& session, const cost::Predictor& predictor) {
+  PreparedStep step;
+  ROOFTILE_TRY(step.options, parse_step_options(request, session));
+  const aggregate::Parallelism& parallelism = step.options.parallelism;
 
-  // The machine, the links between several of them, and the graph of the model.
-  ROOFTILE_TRY(const auto machine, this->machine(request.gpu, request.machine));
-  ROOFTILE_TRY(Network network, find_network(request, machine->gpu, parallelism, catalog()));
-  network.links.constants = predictor.constants().links;
-  if (options.stack.all_reduce == execution::AllReduce::OneShot)
-    network.links.one_shot = stack_costs.one_shot;
-  ROOFTILE_TRY(const graph::Graph model, import_step(request, options, *this));
+  // The links between several machines, and the graph of the model.
+  ROOFTILE_TRY(step.network, find_network(request, machine.gpu, parallelism, session.catalog()));
+  step.network.links.constants = cost::links_of(machine, predictor.constants().links);
+  ROOFTILE_TRY(step.model, import_step(request, step.options, session));
 
   // One GPU's share of every layer, in the stages of the pipeline; then what the stack fuses.
-  ROOFTILE_TRY(const graph::Graph share, execution::split_tensors(model, parallelism.tensor));
+  ROOFTILE_TRY(const graph::Graph share, execution::split_tensors(step.model, parallelism.tensor));
   ROOFTILE_TRY(auto stages, execution::split_stages(share, parallelism.pipeline));
-  const aggregate::MemoryEstimate memory = memory_of(stages, options);
-  ROOFTILE_TRY(stages, execution::split_stages(execution::fused_by(options.stack, share),
+  step.memory = memory_of(stages, step.options);
+  ROOFTILE_TRY(stages, execution::split_stages(execution::fused_by(step.options.stack, share),
                                                parallelism.pipeline));
 
-  // Launches, and of each its mapping, bytes, terms and time; the stages to a step.
-  ROOFTILE_TRY(auto estimates, estimate_stages(stages, options, *machine, predictor, costs));
-  const auto step = aggregate::parallel_step(std::move(estimates), parallelism, network.links);
+  // Launches, and of each its mapping, bytes, terms and time.
+  step.gap = cost::launch_gap(machine, predictor.constants().step);
+  ROOFTILE_TRY(step.stages, estimate_stages(stages, step.options, machine, predictor));
+  return step;
+}
+
+aggregate::StepEstimate PreparedStep::step(const hardware::Machine& machine,
+                                           const cost::Predictor& predictor,
+                                           const cost::StackCosts& costs, double factor) const {
+  const aggregate::LaunchCosts launch = launch_costs(options, machine, predictor, costs);
+  aggregate::Interconnect links = network.links;
+  if (options.stack.all_reduce == execution::AllReduce::OneShot) links.one_shot = costs.one_shot;
+  std::vector<aggregate::StageEstimate> added = stages;
+  for (aggregate::StageEstimate& stage : added) {
+    stage.step = aggregate::step_time(
+        spaced(std::move(stage.step.operators), launch.gap.value_or(gap), factor), launch.step);
+  }
+  return aggregate::parallel_step(std::move(added), options.parallelism, links);
+}
+
+Result<Report> Session::predict(const Request& request, const hardware::Machine& machine,
+                                const cost::Predictor& predictor,
+                                const cost::StackCosts& stack_costs) const {
+  ROOFTILE_TRY(const PreparedStep prepared, prepare_step(request, machine, *this, predictor));
+  const auto step = prepared.step(machine, predictor, stack_costs, 1.0);
+  const StepOptions& options = prepared.options;
+  const graph::Graph& model = prepared.model;
+  Network network = prepared.network;
+  if (options.stack.all_reduce == execution::AllReduce::OneShot)
+    network.links.one_shot = stack_costs.one_shot;
 
   Report report = report::make(resolved(request, options, model, predictor, catalog()), model,
-                               *machine, step, memory);
+                               machine, step, prepared.memory);
+  for (std::string& warning : cost::learned::calibration_warnings(machine, predictor))
+    report.warnings.push_back(std::move(warning));
   report.assumed = assumptions(request, options);
-  report.throughput = report::make_throughput(report, model, *machine, parallelism.gpus());
-  add_network(network, request, machine->gpu, parallelism, step, report);
-  std::vector<Input> inputs = inputs_of(*machine);
-  add_inputs(hardware::lint_inputs(machine->gpu, catalog()), inputs);
+  report.throughput = report::make_throughput(report, model, machine, options.parallelism.gpus());
+  add_network(network, request, machine.gpu, options.parallelism, step, report);
+  std::vector<Input> inputs = inputs_of(machine);
+  add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
   inputs.insert(inputs.end(),
                 {model.input, predictor.input(), options.stack.input, stack_costs.input});
   if (network.system) inputs.push_back(network.system->input);
   set_provenance(inputs, report);
   return report;
+}
+
+Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor,
+                                const cost::StackCosts& stack_costs) const {
+  ROOFTILE_TRY(const auto machine, this->machine(request.gpu, request.machine));
+  return predict(request, *machine, predictor, stack_costs);
 }
 
 Result<Report> Session::predict(const Request& request, const cost::Predictor& predictor) const {
@@ -168,9 +211,10 @@ Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const cost::Predictor& predictor) {
   ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, session));
   ROOFTILE_TRY(const auto stack_costs, session.stack_costs());
-  const aggregate::LaunchCosts costs = launch_costs(step.options, predictor, *stack_costs);
-  ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor, costs));
-  return EstimatedKernels{.operators = std::move(operators),
+  const aggregate::LaunchCosts costs = launch_costs(step.options, machine, predictor, *stack_costs);
+  ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor));
+  const Seconds gap = costs.gap.value_or(cost::launch_gap(machine, predictor.constants().step));
+  return EstimatedKernels{.operators = spaced(std::move(operators), gap, 1.0),
                           .costs = costs,
                           .notes = std::move(step.notes),
                           .model = std::move(step.model)};

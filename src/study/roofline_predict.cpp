@@ -10,9 +10,11 @@
 #include <set>
 #include <string_view>
 
+#include "aggregate/communication.h"
 #include "core/number_of.h"
 #include "core/text.h"
 #include "cost/predictor.h"
+#include "hardware/system.h"
 #include "ops/any_op.h"
 #include "profile/shapes.h"
 #include "report/make.h"
@@ -37,9 +39,10 @@ enum class Lack : std::uint8_t {
   Grid,
   Flops,
   Depth,
-  Rate
+  Rate,
+  Link
 };
-constexpr std::array<std::string_view, 8> kLacks{
+constexpr std::array<std::string_view, 9> kLacks{
     "are not matrix products or convolutions",
     "fit no operator of the model, or several",
     "are convolutions, whose shapes only --model tells",
@@ -47,7 +50,8 @@ constexpr std::array<std::string_view, 8> kLacks{
     "come without their grid",
     "come without complete FLOP counters (traces: record_shapes=True tells shapes too)",
     "have FLOPs that fit no depth of the product",
-    "use a number format without a rate on this GPU"};
+    "use a number format without a rate on this GPU",
+    "exchange data with more GPUs than the links of this one join"};
 
 /// The prediction of several launches grows by those of one shape.
 struct Sum {
@@ -98,19 +102,36 @@ DType main_dtype(const KernelRecord& record) {
   return most == record.flops_by.end() ? DType::Fp32 : most->first.dtype;
 }
 
-std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops::GemmShape& shape,
-                                           const hardware::Machine& machine,
-                                           const cost::Predictor& predictor) {
+std::optional<ops::KernelWork> product_work(const KernelRecord& group,
+                                            const ops::GemmShape& shape) {
   const ops::AnyOp product =
       ops::BatchedMatmul{.batch = shape.batch, .m = shape.m, .n = shape.n, .k = shape.k};
   if (!ops::check(product)) return std::nullopt;
   ops::KernelList works;
   ops::forward(product, {.precision = ops::precision_of(main_dtype(group))}, works);
   if (works.size() != 1) return std::nullopt;
-  const auto job = cost::bind(works.front(), machine);
+  return std::move(works.front());
+}
+
+bool has_traced_work(const KernelRecord& group) {
+  return group.traced && group.traced->work.bytes().base() > 0.0;
+}
+
+/// The operator that a trace shows, with the arithmetic that the kernel's name tells.
+ops::KernelWork traced_work(const KernelRecord& group) {
+  ops::KernelWork work = group.traced->work;
+  if (work.matrix) work.compute = profile::traced_units(work, group.name).dtype;
+  return work;
+}
+
+std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops::GemmShape& shape,
+                                           const hardware::Machine& machine,
+                                           const cost::Predictor& predictor) {
+  const auto work = product_work(group, shape);
+  if (!work) return std::nullopt;
+  const auto job = cost::bind(*work, machine);
   if (!job) return std::nullopt;  // the machine states no rate of this number format
-  const execution::Launch kernel{
-      .name = group.name, .count = group.launches, .work = works.front()};
+  const execution::Launch kernel{.name = group.name, .count = group.launches, .work = *work};
   cost::Estimate estimate = predictor.estimate(*job, machine);
   if (const auto tile = tile_of(group.name); tile && group.grid) {
     // The launch tells its tile, and so its bytes; the predictor only knows which one is likely.
@@ -119,7 +140,7 @@ std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops:
     estimate.plan.split_k = 1;
     estimate.plan.tiles = (*group.grid)[0] * (*group.grid)[1] * (*group.grid)[2];
     estimate.plan.padding = 1.0;
-    estimate.traffic = traffic::model(works.front(), estimate.plan, machine.gpu);
+    estimate.traffic = traffic::model(*work, estimate.plan, machine.gpu);
   }
   return report::make_operator({.kernel = kernel, .estimate = estimate}, machine);
 }
@@ -134,26 +155,69 @@ Lack lack_of_name(const KernelRecord& group) {
   return Lack::Depth;
 }
 
+/// What the shapes are predicted for.
+struct Target {
+  const hardware::Machine& machine;
+  const cost::Predictor& predictor;
+  const Catalog& catalog;
+};
+
+/// Launches that move data between GPUs, over the links of a node of them; nothing where the GPU's
+/// file states none.
+std::optional<OperatorReport> predict_collective(const KernelRecord& group,
+                                                 const ops::Collective& collective,
+                                                 const Target& target) {
+  const std::int64_t gpus = collective.gpus;
+  const auto system = hardware::system_of(target.catalog, target.machine.gpu, gpus);
+  if (!system) return std::nullopt;
+  const auto link = hardware::link_of(*system, {.size = gpus, .stage = gpus, .total = gpus});
+  if (!link) return std::nullopt;
+  const aggregate::TransferTime time =
+      aggregate::exchange(collective, *link,
+                          cost::links_of(target.machine, target.predictor.constants().links)) *
+      static_cast<double>(group.launches);
+  OperatorReport op;
+  op.shape = fmt::format("{} x {}", number_of(gpus, "GPU"), format_bytes(collective.bytes));
+  op.latency_ms = to_ms(time.time);
+  op.low_ms = to_ms(time.low);
+  op.high_ms = to_ms(time.high);
+  op.limiter = "link";
+  op.flops = group.traced->work.flops.base() * static_cast<double>(group.launches);
+  op.traffic.dram = group.traced->work.bytes().base() * static_cast<double>(group.launches);
+  return op;
+}
+
+/// One group of launches, or the reason why not.
+std::optional<OperatorReport> predict_traced(const KernelRecord& group, const Target& target,
+                                             Lack& lack) {
+  if (group.traced->collective) {
+    auto op = predict_collective(group, *group.traced->collective, target);
+    if (!op) lack = Lack::Link;
+    return op;
+  }
+  const ops::KernelWork work = traced_work(group);
+  const auto job = cost::bind(work, target.machine);
+  if (!job) {
+    lack = Lack::Rate;
+    return std::nullopt;
+  }
+  const execution::Launch kernel{.name = group.name, .count = group.launches, .work = work};
+  return report::make_operator(
+      {.kernel = kernel, .estimate = target.predictor.estimate(*job, target.machine)},
+      target.machine);
+}
+
 /// The launches whose operators a trace shows with their shapes, whatever the kernel's name is.
-std::optional<roofline::Prediction> by_trace(const KernelRecord& record,
-                                             const hardware::Machine& machine,
-                                             const cost::Predictor& predictor, Lack& lack) {
+std::optional<roofline::Prediction> by_trace(const KernelRecord& record, const Target& target,
+                                             Lack& lack) {
   Sum sum;
   std::int64_t launches = 0;
   Seconds measured;
   for (const KernelRecord& group : record.groups) {
-    if (!group.traced || !(group.traced->work.bytes().base() > 0.0)) continue;
-    ops::KernelWork work = group.traced->work;
-    if (work.matrix) work.compute = profile::traced_units(work, record.name).dtype;
-    const auto job = cost::bind(work, machine);
-    if (!job) {
-      lack = Lack::Rate;
-      continue;
-    }
-    const execution::Launch kernel{.name = group.name, .count = group.launches, .work = work};
-    sum.add(report::make_operator({.kernel = kernel, .estimate = predictor.estimate(*job, machine)},
-                                  machine),
-            group.traced->share);
+    if (!has_traced_work(group)) continue;
+    const auto op = predict_traced(group, target, lack);
+    if (!op) continue;
+    sum.add(*op, group.traced->share);
     sum.names.insert(group.traced->operation);
     launches += group.launches;
     measured += group.time.value_or(Seconds{});
@@ -265,6 +329,13 @@ std::optional<ops::GemmShape> gemm_shape_of(const KernelRecord& record) {
       .batch = shape.batch, .m = shape.m, .n = shape.n, .k = static_cast<std::int64_t>(k)};
 }
 
+std::optional<ops::KernelWork> launched_work(const KernelRecord& group) {
+  if (group.traced && group.traced->collective) return std::nullopt;
+  if (has_traced_work(group)) return traced_work(group);
+  const auto shape = gemm_shape_of(group);
+  return shape ? product_work(group, *shape) : std::nullopt;
+}
+
 Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const Session& session,
                                            roofline::Chart& chart) {
   if (!request.machine) {
@@ -292,7 +363,9 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
   for (roofline::Point& point : chart.points) {
     Lack lack = Lack::Operator;
     point.predicted = by_model(point.record, matches.at(point.phase), machine);
-    if (!point.predicted) point.predicted = by_trace(point.record, machine, *predictor, lack);
+    if (!point.predicted) {
+      point.predicted = by_trace(point.record, {machine, *predictor, session.catalog()}, lack);
+    }
     if (!point.predicted) point.predicted = by_name(point.record, machine, *predictor, lack);
     if (point.predicted) {
       if (point.predicted->launches == 0) {

@@ -39,4 +39,8 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
 /// The product that a kernel's name, grid and FLOPs speak of, for launches that are alike.
 std::optional<ops::GemmShape> gemm_shape_of(const profile::KernelRecord& record);
 
+/// What launches that are alike compute, by the operator that a trace shows or by tile, grid and
+/// FLOPs; nothing where neither tells it.
+std::optional<ops::KernelWork> launched_work(const profile::KernelRecord& group);
+
 }  // namespace rooftile::study

@@ -8,6 +8,7 @@
 #include "aggregate/scaling.h"
 #include "core/provenance.h"
 #include "core/text.h"
+#include "cost/learned/calibrated.h"
 #include "cost/predictor.h"
 #include "execution/launches.h"
 #include "hardware/machine.h"
@@ -237,6 +238,8 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
   report::ScaleReport report;
   report.gpu_name = machine.gpu.name;
   report.warnings = hardware::warnings_of(machine);
+  for (std::string& warning : cost::learned::calibration_warnings(machine, *predictor))
+    report.warnings.push_back(std::move(warning));
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
@@ -245,9 +248,10 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
     ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
     inputs.push_back(launched.model);
     ROOFTILE_TRY(const auto stack_costs, this->stack_costs());
-    ROOFTILE_TRY(const ScalingStudy study,
-                 ScalingStudy::make(launched.kernels, machine, *predictor,
-                                    launch_costs(launched.options, *predictor, *stack_costs)));
+    ROOFTILE_TRY(
+        const ScalingStudy study,
+        ScalingStudy::make(launched.kernels, machine, *predictor,
+                           launch_costs(launched.options, machine, *predictor, *stack_costs)));
     ROOFTILE_CHECK(check_variant(study, choices.factors));
     report.warnings.insert(report.warnings.end(), launched.notes.begin(), launched.notes.end());
     const std::string name = study_name(request, step);

@@ -18,6 +18,8 @@
 #include "rooftile/progress.h"
 
 namespace rooftile {
+struct CalibrateReport;
+struct CalibrateRequest;
 struct CharacterizeRequest;
 struct EvaluateReport;
 struct EvaluateRequest;
@@ -31,6 +33,8 @@ struct Request;
 struct RooflineRequest;
 struct ScaleReport;
 struct ScaleRequest;
+struct SuggestReport;
+struct SuggestRequest;
 struct TrafficReport;
 struct TrafficRequest;
 namespace calibration {
@@ -82,6 +86,8 @@ struct FitStacksRequest {
   std::string command = {};  ///< for the origins
 };
 
+struct CalibrateEvaluation;
+struct CalibrateEvaluationRequest;
 struct CharacterizeResult;
 struct FitResult;
 struct InspectResult;
@@ -107,6 +113,11 @@ class Session {
                                        const cost::Predictor& predictor) const;
   /// The same with other costs of the software stacks than the catalogue's.
   [[nodiscard]] Result<Report> predict(const Request& request, const cost::Predictor& predictor,
+                                       const cost::StackCosts& costs) const;
+  /// The same on a machine at hand (one that is being calibrated, say); request.gpu and
+  /// request.machine are not looked at.
+  [[nodiscard]] Result<Report> predict(const Request& request, const hardware::Machine& machine,
+                                       const cost::Predictor& predictor,
                                        const cost::StackCosts& costs) const;
   /// Prompts in, tokens out (generate.cpp).
   [[nodiscard]] Result<GenerateReport> generate(const GenerateRequest& request) const;
@@ -139,6 +150,9 @@ class Session {
   [[nodiscard]] Result<CharacterizeResult> characterize(const CharacterizeRequest& request,
                                                         const Progress& progress,
                                                         characterize::mpi::Session* ranks) const;
+  /// A machine file from what was measured on the machine, and what to measure (calibrate.cpp).
+  [[nodiscard]] Result<CalibrateReport> calibrate(const CalibrateRequest& request) const;
+  [[nodiscard]] Result<SuggestReport> suggest(const SuggestRequest& request) const;
   /// A predictor from measured kernels, and a look at them without a fit: fit.h.
   [[nodiscard]] Result<FitResult> fit(const FitRequest& request, const Progress& progress) const;
   [[nodiscard]] Result<InspectResult> inspect(const FitRequest& request) const;
@@ -152,6 +166,9 @@ class Session {
       const EvaluateRequest& request, const Progress& progress) const;
   [[nodiscard]] Result<TileEvaluation> evaluate_tiles(const EvaluateRequest& request,
                                                       const Progress& progress) const;
+  /// What calibrating with a few rows gains (evaluate_calibrate.cpp).
+  [[nodiscard]] Result<CalibrateEvaluation> evaluate_calibrate(
+      const CalibrateEvaluationRequest& request, const Progress& progress) const;
   [[nodiscard]] Result<EvaluateReport> evaluate(const EvaluateRequest& request,
                                                 const Progress& progress) const;
 

@@ -21,6 +21,7 @@
 #include "rooftile/generate.h"
 #include "rooftile/report.h"
 #include "study/fit_stacks.h"
+#include "study/part_of.h"
 #include "study/session.h"
 
 namespace rooftile::study {
@@ -94,8 +95,30 @@ Result<StepCase> case_of(const StepRow& row, const Session& session, const StepC
   return result;
 }
 
-/// The stack of a row is that of its framework where there is one of that name ("SGLang 0.5",
-/// "FasterTransformer"), else the kind of stack that the row states.
+/// The costs with which rows of a GPU are predicted.
+using CostsOf = std::function<const cost::StackCosts&(const std::string& device)>;
+
+Result<CostsOf> left_out_costs(const std::vector<StepRow>& rows, const Session& session,
+                               const StepCalibration& with, const Progress& progress) {
+  std::set<std::string> devices;
+  for (const StepRow& row : rows) {
+    if (row.skip.empty()) devices.insert(row.device);
+  }
+  StackFit stacks(rows, session, with);
+  auto by_device = std::make_shared<std::map<std::string, cost::StackCosts>>();
+  for (const std::string& device : devices) {
+    const auto done = static_cast<double>(by_device->size()) / static_cast<double>(devices.size());
+    if (progress && !progress({.fraction = done, .note = "without " + device}))
+      return bad_input({}, "the evaluation was stopped", {});
+    (*by_device)[device] = stacks.fit(device, {});
+  }
+  return CostsOf([by_device](const std::string& device) -> const cost::StackCosts& {
+    return by_device->at(device);
+  });
+}
+
+}  // namespace
+
 void name_stack(const Session& session, StepRow& row) {
   std::string framework = to_lower(row.framework);
   while (!framework.empty()) {
@@ -110,38 +133,6 @@ void name_stack(const Session& session, StepRow& row) {
   }
 }
 
-/// The costs with which rows of a GPU are predicted.
-using CostsOf = std::function<const cost::StackCosts&(const std::string& device)>;
-
-Result<CostsOf> left_out_costs(const std::vector<StepRow>& rows, const Session& session,
-                               const StepCalibration& with, const Progress& progress) {
-  std::set<std::string> devices;
-  for (const StepRow& row : rows) {
-    if (row.skip.empty()) devices.insert(row.device);
-  }
-  auto by_device = std::make_shared<std::map<std::string, cost::StackCosts>>();
-  for (const std::string& device : devices) {
-    const auto done = static_cast<double>(by_device->size()) / static_cast<double>(devices.size());
-    if (progress && !progress({.fraction = done * 0.5, .note = "without " + device}))
-      return bad_input({}, "the evaluation was stopped", {});
-    ROOFTILE_TRY((*by_device)[device], fit_stacks(rows, session, with, {.left_out = device}));
-  }
-  return CostsOf([by_device](const std::string& device) -> const cost::StackCosts& {
-    return by_device->at(device);
-  });
-}
-
-}  // namespace
-
-Result<double> predicted_ms(const StepRow& row, const Session& session,
-                            const StepCalibration& with) {
-  StepCase result;
-  result.row = row;
-  std::vector<Input> inputs;
-  ROOFTILE_CHECK(predict_row(row, session, with, result, inputs));
-  return result.predicted_ms;
-}
-
 Result<StepEvaluation> Session::evaluate_steps(const StepsRequest& request,
                                                const Progress& progress) const {
   ROOFTILE_TRY(std::vector<StepRow> rows, calibration::read_steps(request.file));
@@ -150,7 +141,8 @@ Result<StepEvaluation> Session::evaluate_steps(const StepsRequest& request,
   ROOFTILE_TRY(const auto shipped, stack_costs());
   CostsOf costs_of = [&shipped](const std::string&) -> const cost::StackCosts& { return *shipped; };
   if (request.left_out) {
-    ROOFTILE_TRY(costs_of, left_out_costs(rows, *this, {*predictor, *shipped}, progress));
+    ROOFTILE_TRY(costs_of, left_out_costs(rows, *this, {*predictor, *shipped},
+                                          part_of(progress, 0, 0.5, "stacks")));
   }
   StepEvaluation evaluation;
   evaluation.predictor = predictor->name();
@@ -200,8 +192,7 @@ Result<cost::StackCosts> Session::fit_stacks(const FitStacksRequest& request,
   }
   if (progress && !progress({.fraction = 0, .note = "stacks"}))
     return bad_input({}, "the fit was stopped", {});
-  return study::fit_stacks(rows, *this, {*predictor, start},
-                           {.left_out = {}, .command = request.command});
+  return StackFit(rows, *this, {*predictor, start}).fit({}, request.command);
 }
 
 }  // namespace rooftile::study

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "cost/analytical.h"
 #include "cost/gemm_time.h"
+#include "cost/learned/calibrated.h"
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
@@ -440,6 +441,8 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
   inputs.push_back(estimated.model);
+  for (std::string& warning : cost::learned::calibration_warnings(machine, *predictor))
+    report.warnings.push_back(std::move(warning));
   inputs.push_back(predictor->input());
   set_provenance(inputs, report);
   const aggregate::StepEstimate step =

@@ -6,19 +6,28 @@
 
 namespace rooftile::traffic {
 
-double ProductBytes::dram(const PanelMisses& misses) const {
-  const double lost = 1.0 / (1.0 + std::exp((misses.mid - panels) / misses.width));
-  return compulsory + std::max(0.0, l2 - compulsory) * lost;
+double PanelMisses::left_cache(double distance) const {
+  return 1.0 / (1.0 + std::exp((reuse_mid - distance) / reuse_width));
 }
 
-ProductWork product_work(const ops::KernelWork& work, const ops::GemmShape& shape) {
+double ProductBytes::dram(const PanelMisses& misses) const {
+  const double lost = 1.0 / (1.0 + std::exp((misses.mid - panels) / misses.width));
+  double once = activations + weights;
+  if (near < kNever)
+    once = activations * misses.left_cache(near) + weights * misses.left_cache(far);
+  if (partial > 0) once += 2 * partial * misses.left_cache(partial_distance);
+  return once + std::max(0.0, l2 - compulsory) * lost;
+}
+
+ProductWork product_work(const ops::KernelWork& work, const ops::GemmShape& shape, double copies) {
   const auto outputs = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                        static_cast<double>(shape.n);
   return {.shape = shape,
           .bytes = work.moved().base(),
           .in_bytes = size_of(work.dtype).base(),
           .out_bytes = std::max(work.written.base() / outputs, 0.5),
-          .right_bytes = work.right_bytes};
+          .right_bytes = work.right_bytes,
+          .copies = copies};
 }
 
 ProductBytes product_bytes(const ProductWork& work, const ProductCut& cut,
@@ -47,7 +56,16 @@ ProductBytes product_bytes(const ProductWork& work, const ProductCut& cut,
                         (right * wave_columns * std::min(n, cut.tile_n) +
                          work.in_bytes * wave_rows * std::min(m, cut.tile_m));
   constexpr double kNoMisses = -60;
-  out.panels = machine.l2_bytes > 0 ? std::log2(shared / machine.l2_bytes) : kNoMisses;
+  const bool known = machine.l2_bytes > 0;
+  out.panels = known ? std::log2(shared / machine.l2_bytes) : kNoMisses;
+  out.weights = std::min(b, work.bytes);
+  out.activations = work.bytes - out.weights;
+  if (out.partial > 0)
+    out.partial_distance = known ? std::log2(2 * out.partial / machine.l2_bytes) : kNoMisses;
+  if (work.copies > 0 && known) {
+    out.near = std::log2(work.bytes / machine.l2_bytes);
+    out.far = std::log2((out.activations + work.copies * out.weights) / machine.l2_bytes);
+  }
   return out;
 }
 

@@ -45,9 +45,9 @@ namespace {
 
 Traffic product_traffic(const ops::KernelWork& work, const ops::GemmShape& shape,
                         const mapping::TilePlan& plan, const hardware::GpuSpec& gpu,
-                        const PanelMisses& misses) {
+                        const PanelMisses& misses, double copies) {
   const auto real = [](std::int64_t value) { return static_cast<double>(value); };
-  const ProductBytes bytes = product_bytes(product_work(work, shape),
+  const ProductBytes bytes = product_bytes(product_work(work, shape, copies),
                                            {.tile_m = real(plan.tile_m),
                                             .tile_n = real(plan.tile_n),
                                             .split = real(plan.split_k),
@@ -57,17 +57,17 @@ Traffic product_traffic(const ops::KernelWork& work, const ops::GemmShape& shape
   const Bytes written = work.written + Bytes::from_base(bytes.partial);
   return {.l1 = Bytes::from_base(bytes.l1),
           .l2 = Bytes::from_base(bytes.l2),
-          .dram_read = Bytes::from_base(bytes.dram(misses)) - written,
-          .dram_written = written,
+          .dram_read = max(Bytes::from_base(bytes.dram(misses)) - written, Bytes{}),
+          .dram_written = min(written, Bytes::from_base(bytes.dram(misses))),
           .dram_avoidable = avoidable(work, gpu)};
 }
 
 }  // namespace
 
 Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
-              const hardware::GpuSpec& gpu, const PanelMisses& misses) {
+              const hardware::GpuSpec& gpu, const PanelMisses& misses, double copies) {
   if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape))
-    return product_traffic(work, *gemm, plan, gpu, misses);
+    return product_traffic(work, *gemm, plan, gpu, misses, copies);
   const ClosedMachine machine{.concurrent = plan.concurrent,
                               .sms = std::max<std::int64_t>(1, gpu.sm.count),
                               .l2_bytes = gpu.l2.size.value_or(Bytes{}).base(),

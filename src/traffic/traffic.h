@@ -34,8 +34,8 @@ Traffic compulsory(const ops::KernelWork& work, const hardware::GpuSpec& gpu);
 /// The model of the bytes a real kernel moves: closed forms per class of kernel (product.h for
 /// matrix products, closed.h for the others), below a microsecond. `dram_avoidable` stays that of
 /// the compulsory bytes. A lower bound on time takes compulsory(): a better kernel than the
-/// modelled one may move less.
+/// modelled one may move less. `copies` is ProductWork::copies.
 Traffic model(const ops::KernelWork& work, const mapping::TilePlan& plan,
-              const hardware::GpuSpec& gpu, const PanelMisses& misses = {});
+              const hardware::GpuSpec& gpu, const PanelMisses& misses = {}, double copies = 0);
 
 }  // namespace rooftile::traffic

@@ -44,7 +44,7 @@ METRICS = ['gpu__time_duration.sum', 'dram__bytes_read.sum', 'dram__bytes_write.
            'sm__throughput.avg.pct_of_peak_sustained_elapsed']
 
 
-def report(values, ranges=0):
+def report(values, ranges=0, nvtx=()):
     results = b''
     for launch in values:
         metrics = b''
@@ -54,7 +54,12 @@ def report(values, ranges=0):
                 body += field(2, field(3 if isinstance(value, float) else 5, value))
             metrics += field(13, body)
         dims = field(1, 4) + field(2, 2) + field(3, 1)
-        results += framed(field(7, 'saxpy(float *)') + field(10, dims) + field(11, dims) + metrics)
+        state = b''.join(field(2, field(1, 1) + field(2, name)) for name in nvtx)
+        domain = field(1, field(1, 0) + field(2, '<default domain>'))
+        results += framed(
+            field(7, 'saxpy(float *)') + field(10, dims) + field(11, dims) + metrics +
+            (field(21, domain + field(2, field(1, 77) + field(2, field(1, 0) + state)))
+             if nvtx else b''))
     rest = framed(field(4, b'\x7fELF')) + results + framed(field(1, 1)) * ranges
     device = field(1, 0) + field(2, 'NVIDIA L4') + field(
         3, field(1, 'device__attribute_compute_capability_major') + field(2, field(1, '8')))
@@ -119,6 +124,7 @@ def main():
     numbers = [1000.0, 4096.0, 1024.0, 100, 500.0, 4.0, 2.0, 0.0, 81.5]
     (corpus / 'ncu_report/two_launches').write_bytes(report([numbers, numbers]))
     (corpus / 'ncu_report/failed').write_bytes(report([[float('nan')] * 9, [None] * 9], ranges=1))
+    (corpus / 'ncu_report/nvtx').write_bytes(report([numbers], nvtx=('step', 'forward')))
     for name, statements in (('nsys', NSYS), ('rocpd', ROCPD), ('rocprof', ROCPROF)):
         database(corpus / 'database' / name, statements)
 

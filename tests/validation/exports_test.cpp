@@ -9,12 +9,19 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 
+#include "aggregate/communication.h"
+#include "core/text.h"
+#include "cost/predictor.h"
 #include "embedded_session.h"
+#include "hardware/load.h"
+#include "hardware/system.h"
 #include "profile/evaluate.h"
 #include "profile/importer.h"
 #include "roofline/chart.h"
+#include "roofline/operation.h"
 #include "rooftile/roofline.h"
 #include "shared_data.h"
 #include "study/session.h"
@@ -180,6 +187,56 @@ TEST(ExportFiles, WhatHoldsNoKernelsIsRefusedWithAWayOut) {
   }
 }
 
+/// "14 kernels, 36 launches, NVTX ranges", "4 results, 3 kernel names, 677 metrics" -> the number
+/// before the word.
+std::optional<std::int64_t> stated(const std::string& notes, const std::string& word) {
+  const std::regex pattern("([0-9]+) " + word);
+  std::smatch match;
+  if (!std::regex_search(notes, match, pattern)) return std::nullopt;
+  return std::stoll(match[1]);
+}
+
+/// Every row of the index: what it calls negative is refused with a hint, the rest imports with the
+/// kernels, launches and GPU that it states.
+TEST(ExportFiles, EveryRowOfTheIndexIsAsItSays) {
+  if (!testing::has_shared_data("exports")) GTEST_SKIP() << "no shared data";
+  const fs::path folder = testing::shared_data() / "exports";
+  std::ifstream index(folder / "index.tsv");
+  std::string line;
+  std::getline(index, line);  // names of the columns
+  std::set<std::string> listed{"index.tsv"};
+  while (std::getline(index, line)) {
+    std::vector<std::string> fields;
+    for (const std::string_view field : split(line, '\t')) fields.emplace_back(field);
+    ASSERT_EQ(fields.size(), 10U) << line;
+    const std::string &file = fields[0], &gpu = fields[6], &notes = fields[9];
+    listed.insert(file);
+    EXPECT_EQ(std::to_string(fs::file_size(folder / file)), fields[8]) << file;
+    const auto imported = profile::import_file((folder / file).string());
+    if (notes.starts_with("NEGATIVE")) {
+      ASSERT_FALSE(imported) << file;
+      EXPECT_FALSE(imported.error().hint.empty()) << file;
+      continue;
+    }
+    ASSERT_TRUE(imported) << to_string(imported.error());
+    std::int64_t launches = 0;
+    for (const profile::KernelSeries& kernel : imported->kernels) launches += kernel.launches();
+    const auto kernels = static_cast<std::int64_t>(imported->kernels.size());
+    EXPECT_EQ(stated(notes, "kernels?( names?)?[,;]").value_or(kernels), kernels) << file;
+    EXPECT_EQ(stated(notes, "(results?|launch(es)?),").value_or(launches), launches) << file;
+    const std::size_t cc = gpu.find("(CC ");
+    if (cc != std::string::npos && !imported->device.isa.empty()) {
+      EXPECT_EQ(imported->device.isa, gpu.substr(cc + 4, gpu.find(')', cc) - cc - 4)) << file;
+    }
+    if (file.ends_with(".ncu-rep")) {
+      EXPECT_TRUE(gpu.starts_with(imported->device.name)) << file << ": " << imported->device.name;
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    EXPECT_TRUE(listed.contains(entry.path().filename().string())) << entry.path();
+  }
+}
+
 struct Trace {
   const char* file;
   std::size_t kernels;
@@ -229,10 +286,12 @@ TEST(ExportFiles, TracesGiveTheProductsOfTheirShapes) {
   }
 }
 
-TEST(ExportFiles, ProductsOfTracesHavePredictions) {
+/// Time of products, convolutions and attention by the names of the kernels, whatever was linked.
+TEST(ExportFiles, ProductsOfTracesHaveFlopsAndPredictions) {
   if (!testing::has_shared_data("exports")) GTEST_SKIP() << "no shared data";
-  for (const char* file : {"h100__gaunernst", "mi300__gaunernst", "h100__Falconsai",
-                           "mi300__Falconsai", "torch_compile_triton", "trace_diff__control"}) {
+  for (const char* file :
+       {"h100__gaunernst", "mi300__gaunernst", "h100__Falconsai", "mi300__Falconsai",
+        "torch_compile_triton", "trace_diff__control", "resnet_act_checkpoint"}) {
     RooflineRequest request;
     request.exports = {find_export(file)};
     request.predict = true;
@@ -240,15 +299,97 @@ TEST(ExportFiles, ProductsOfTracesHavePredictions) {
     ASSERT_TRUE(chart) << to_string(chart.error());
     double all = 0, predicted = 0;
     for (const roofline::Point& point : chart->points) {
-      for (const profile::KernelRecord& group : point.record.groups) {
-        if (!group.traced || !is_product(*group.traced)) continue;
-        all += group.time->base();
-        if (point.predicted && group.flops) predicted += group.time->base();
-      }
+      const std::string_view kind = roofline::operation_class(point.record.name);
+      if (kind != "product" && kind != "convolution" && kind != "attention") continue;
+      all += point.record.time->base();
+      if (point.predicted && point.record.flops) predicted += point.record.time->base();
     }
     EXPECT_GT(all, 0.0) << file;
     EXPECT_GE(predicted, 0.8 * all) << file;
   }
+}
+
+/// 8 GPUs: a training step with all-reduces that name their group, and an older one with
+/// all-to-alls that do not.
+TEST(ExportFiles, CollectivesOfTracesHavePredictions) {
+  if (!testing::has_shared_data("exports")) GTEST_SKIP() << "no shared data";
+  for (const auto& [file, kernel] : {std::pair("resnet_act_checkpoint", "ncclDevKernel_Generic"),
+                                     std::pair("trace_diff__control", "ncclKernel_SendRecv")}) {
+    RooflineRequest request;
+    request.exports = {find_export(file)};
+    request.predict = true;
+    const auto chart = testing::embedded_session().roofline(request);
+    ASSERT_TRUE(chart) << to_string(chart.error());
+    bool found = false;
+    for (const roofline::Point& point : chart->points) {
+      if (!point.record.name.starts_with(kernel)) continue;
+      found = true;
+      ASSERT_TRUE(point.predicted) << file;
+      EXPECT_EQ(point.predicted->limiter, "link");
+      EXPECT_GT(point.predicted->time.base(), 0.0);
+      // The trace's times contain waiting for the other GPUs: no message is faster than its bound.
+      EXPECT_LE(point.predicted->low.base(), point.predicted->measured->base()) << file;
+    }
+    EXPECT_TRUE(found) << file;
+  }
+}
+
+/// The ring's constants are fitted to all-reduces; the other collectives of the same campaign take
+/// them too (messages of at least 64 KiB, FP16).
+TEST(Collectives, OthersThanAllReduceTakeItsConstants) {
+  if (!testing::has_shared_data("aiconfigurator")) GTEST_SKIP() << "no shared data";
+  const auto predictor = testing::embedded_session().predictor({});
+  ASSERT_TRUE(predictor) << to_string(predictor.error());
+  for (const char* name : {"a100_sxm", "h100_sxm", "h200_sxm"}) {
+    const std::string id = std::string(name) == "a100_sxm"   ? "a100-sxm-80gb"
+                           : std::string(name) == "h100_sxm" ? "h100-sxm"
+                                                             : "h200-sxm";
+    const auto gpu = hardware::load_gpu(Catalog::embedded(), id);
+    ASSERT_TRUE(gpu) << to_string(gpu.error());
+    std::ifstream rows(testing::shared_data() / "aiconfigurator" /
+                       (std::string("nccl_") + name + ".csv"));
+    std::string line;
+    std::getline(rows, line);
+    double error = 0;
+    int count = 0;
+    while (std::getline(rows, line)) {
+      const auto fields = split(line, ',');
+      const auto kind = ops::collective_named(fields[0]);
+      if (fields[1] != "half" || !kind || kind == ops::CollectiveKind::AllReduce) continue;
+      const std::int64_t gpus = *parse_int(fields[2]);
+      const double bytes = 2.0 * *parse_double(fields[3]);
+      if (bytes < 65536) continue;
+      const auto system = hardware::system_of(Catalog::embedded(), *gpu, gpus);
+      ASSERT_TRUE(system) << to_string(system.error());
+      const auto link = hardware::link_of(*system, {.size = gpus, .stage = gpus, .total = gpus});
+      ASSERT_TRUE(link) << to_string(link.error());
+      const auto time =
+          aggregate::exchange({.kind = *kind, .bytes = Bytes::from_base(bytes), .gpus = gpus},
+                              *link, (*predictor)->constants().links);
+      error += std::abs(to_ms(time.time) / *parse_double(fields[4]) - 1.0);
+      ++count;
+    }
+    ASSERT_GT(count, 100) << name;
+    EXPECT_LT(error / count, 0.35) << name;
+  }
+}
+
+/// The forward pass of the study as twelve exports and as its authors' table.
+TEST(ExportFiles, RunsOfTheStudyPair) {
+  if (!testing::has_shared_data("profiles")) GTEST_SKIP() << "no shared data";
+  RooflineRequest request;
+  for (const auto& entry : fs::directory_iterator(testing::shared_data() / "profiles")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find("O1-Adam-fw") == std::string::npos) continue;
+    request.exports.push_back((name.ends_with(".csv") ? "table=" : "exports=") +
+                              entry.path().string());
+  }
+  request.compare = true;
+  const auto chart = testing::embedded_session().roofline(request);
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  ASSERT_TRUE(chart->comparison);
+  EXPECT_GE(chart->comparison->paired_first, 0.8);
+  EXPECT_GE(chart->comparison->paired_second, 0.8);
 }
 
 /// Roofs of the study's V100 hold at the clock that the profiler locked, without an option.

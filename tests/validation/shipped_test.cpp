@@ -37,7 +37,7 @@ std::vector<std::string> fitted_files() {
       const std::string name = it->path().filename().string();
       const bool fitted = std::string_view(folder) != "aiconfigurator" ||
                           name.starts_with("gemm_") || name.starts_with("nccl_") ||
-                          name.find("_attention_") != std::string::npos;
+                          name.starts_with("moe_") || name.find("_attention_") != std::string::npos;
       if (fitted && name.ends_with(".csv") && (whole() || name != "conv.csv"))
         files.push_back(it->path().string());
     }

@@ -24,9 +24,10 @@ constexpr std::array kAttentionParameters{
                  2e-6, true},
     Parameter<P>{"block", &P::block, "s", "of an SM to load 128 keys and values of 128 numbers", 0,
                  1e-3, 0.5e-6, true},
-    Parameter<P>{"start", &P::start, "s", "of the shortest call", 0, 1e-3, 9e-6, true},
-    Parameter<P>{"split", &P::split, "s", "of the reduction where the keys are split", 0, 1e-3,
-                 2e-6, true},
+    Parameter<P>{"start", &P::start, "s", "of the shortest call, at 1410 MHz", 0, 1e-3, 12e-6,
+                 true},
+    Parameter<P>{"split", &P::split, "s", "of the reduction where the keys are split, at 1410 MHz",
+                 0, 1e-3, 3e-6, true},
     Parameter<P>{"memory", &P::memory, "1", "time over that of the attained bandwidth", 0.1, 100,
                  1.1, true},
     Parameter<P>{"cache", &P::cache, "1",
@@ -124,6 +125,7 @@ AttentionCut cut_attention(const ops::KernelWork& work, const ops::AttentionShap
   cut.new_seconds = 2.0 * static_cast<double>(shape.batch * shape.queries * shape.kv_heads) *
                     static_cast<double>(shape.head_dim) * size_of(work.dtype).base() / streaming;
   cut.rows = static_cast<std::int64_t>(tiling.rows);
+  cut.slower_clock = kReferenceClock / chip.clock;
   return cut;
 }
 
@@ -135,7 +137,8 @@ Breakdown attention_time(const AttentionCut& cut, const AttentionParameters& p, 
   Breakdown time{.join = p.join};
   time.of(Resource::Compute) = Seconds::from_base(std::max(all, longest));
   if (!resident) time.of(Resource::Dram) = Seconds::from_base(cut.stream_seconds * p.memory);
-  time.of(Resource::Launch) = Seconds::from_base(p.start + (cut.splits > 1 ? p.split : 0.0));
+  time.of(Resource::Launch) =
+      Seconds::from_base(cut.slower_clock * (p.start + (cut.splits > 1 ? p.split : 0.0)));
   return time;
 }
 

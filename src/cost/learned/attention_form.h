@@ -9,6 +9,8 @@
 //   dram    = memory bytes / attained bandwidth
 //   time    = start + (compute^join + dram^join)^(1 / join) + split [keys are split]
 //
+// start and split are counted in clocks: they are chains of latencies, and the shortest calls of
+// libraries on parts of 1.4 to 2.5 GHz take the same number of them.
 // The exponentials are not hidden behind the products: while the rate of products doubled with
 // every generation, theirs stayed, so short heads reach less of the peak than long ones. Rows are
 // rounded up to what an instruction multiplies; masked blocks are not visited. With one query the
@@ -38,6 +40,7 @@ struct AttentionCut {
   double stream_seconds = 0;       ///< of the moved bytes at the attained bandwidth
   double new_seconds = 0;          ///< the same of the new keys and values
   std::int64_t rows = 128;         ///< of a whole tile
+  double slower_clock = 1;         ///< 1410 MHz over the clock
 };
 
 AttentionCut cut_attention(const ops::KernelWork& work, const ops::AttentionShape& shape,

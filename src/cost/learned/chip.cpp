@@ -117,7 +117,9 @@ double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Pl
                const Weights& weights) {
   if (const auto it = plateau.measured.find(gpu.id); it != plateau.measured.end())
     return it->second;
-  const auto family = plateau.kappa.find(gpu.arch.library.kernel_family);
+  const auto& library = gpu.arch.library;
+  const auto family =
+      plateau.kappa.find(plateau.tensor ? library.tensor_family : library.kernel_family);
   const double kappa = family == plateau.kappa.end() ? plateau.generic : family->second;
   if (query.measured_ceiling) {
     if (plateau.above_ceiling) return kappa;
@@ -126,6 +128,10 @@ double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Pl
                                    : std::max(1.0, kappa * query.peak / sheet->second.base());
   }
   const double ceiling = ceiling_factor(gpu, query.key, weights);
+  if (plateau.tensor) {
+    const double slow = tensor_slowdown(gpu, query.key, weights.constants.clock).value_or(ceiling);
+    return between_siblings(kappa * slow, gpu, query.key, plateau, weights);
+  }
   const double held = plateau.above_ceiling ? kappa * ceiling : std::max(kappa, ceiling);
   const double tau =
       power_demand(gpu, query.peak, plateau.load, weights.constants.clock).value_or(0.0);
@@ -140,6 +146,11 @@ const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weigh
   if (const auto it = weights.models.find(key); it != weights.models.end()) return &it->second;
   if (const auto it = weights.models.find(vendor); it != weights.models.end()) return &it->second;
   return nullptr;
+}
+
+Chip clocked(Chip chip, const GemmModel& model) {
+  chip.slower_clock = model.clocked ? kReferenceClock / chip.clock : 1.0;
+  return chip;
 }
 
 Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights) {

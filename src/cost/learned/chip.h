@@ -7,6 +7,7 @@
 //   c   = max(1, peak / published ceiling)                 of the board, else of its chip
 //   P   = max(kappa * c, tau)                              kappa counted from published ceilings
 //         max(kappa, c, tau)                               kappa counted from the peak (AMD)
+//         kappa * tensor_slowdown                          of products on tensor units (attained.h)
 //
 // kappa belongs to a family of library kernels. Measured values replace the rules for GPUs that the
 // fit has seen, and hold other boards with the same chip: one with less power per peak is not
@@ -15,6 +16,7 @@
 // predictor.
 #pragma once
 
+#include "cost/attained.h"
 #include "cost/learned/weights.h"
 #include "cost/predictor.h"
 #include "hardware/machine.h"
@@ -33,7 +35,10 @@ struct Chip {
   double l1 = 0;            ///< bytes of one SM; 0 when not stated
   double threads = 2048;
   double clock = 1e9;
+  double slower_clock = 1;  ///< 1410 MHz over the clock, of a model that counts in clocks
 };
+/// For a model that counts in clocks.
+Chip clocked(Chip chip, const GemmModel& model);
 
 Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& weights);
 /// In two steps: what all kernels share, without peak and bandwidth, and what the kernel adds.

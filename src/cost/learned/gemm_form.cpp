@@ -43,29 +43,58 @@ traffic::ProductBytes bytes_of(const traffic::ProductWork& problem, const Chip& 
                                 {.sms = chip.sms, .l2_bytes = chip.l2});
 }
 
-double compute_seconds(const GemmCandidate& cut, const GemmParameters& p, double plateau) {
+double compute_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p,
+                       double plateau) {
   const double whole = std::ceil(cut.waves);
   const double effective =
       whole - (1.0 - p.tail) * (whole - cut.waves) * std::min(1.0, whole - 1.0);
   const double occupancy = 1.0 + (whole <= 1 ? p.one_wave : whole == 2 ? p.two_waves : 0.0);
   const double slow = std::exp(p.small_tile * cut.small + p.unaligned * cut.unaligned);
-  return plateau * slow * occupancy * effective * cut.wave_seconds * (cut.depth + p.depth);
+  const double latency = chip.slower_clock * p.latency * (1.0 + p.more_waves * (effective - 1.0));
+  return plateau * slow * occupancy * effective * cut.wave_seconds * (cut.depth + p.depth) +
+         latency;
 }
 
-double l2_seconds(const GemmCandidate& cut, const Chip& chip) {
-  return cut.bytes.l2 / chip.l2_bandwidth;
+double l2_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p) {
+  return cut.bytes.l2 / (chip.l2_bandwidth * p.l2);
 }
 
-double dram_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p) {
-  const double bytes = cut.bytes.dram({.mid = p.miss_mid, .width = p.miss_width});
-  return bytes / (chip.bandwidth * chip.products);
+double dram_seconds(double bytes, const Chip& chip, const GemmParameters& p) {
+  // What was measured on the machine is attained by definition.
+  const double share = chip.products < 1 ? chip.products * p.dram : 1.0;
+  return bytes / (chip.bandwidth * share);
 }
 
-double split_seconds(const GemmCandidate& cut, const GemmParameters& p) {
-  return cut.split ? p.split : 0.0;
+double split_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p) {
+  return cut.split ? chip.slower_clock * p.split : 0.0;
 }
 
 }  // namespace
+
+traffic::PanelMisses misses_of(const GemmParameters& p) {
+  return {.mid = p.miss_mid,
+          .width = p.miss_width,
+          .reuse_mid = p.reuse_mid,
+          .reuse_width = p.reuse_width};
+}
+
+double quantize_seconds(const traffic::ProductWork& problem, const Chip& chip,
+                        const GemmParameters& p) {
+  if (p.quantize_row <= 0) return 0;
+  constexpr double kMoved = 3;  // bytes of an element: 16 bits in, 8 out
+  const double k = static_cast<double>(problem.shape.k);
+  const double rows =
+      static_cast<double>(problem.shape.batch) * static_cast<double>(problem.shape.m);
+  const double alone = p.quantize_start + k * p.quantize_reach;
+  const double busy = rows / chip.sms * (p.quantize_row + k * p.quantize_element);
+  double bytes = kMoved * rows * k;
+  if (problem.copies > 0 && chip.l2 > 0) {
+    const double between = problem.bytes + bytes - problem.in_bytes * rows * k;
+    bytes *= misses_of(p).left_cache(std::log2(between / chip.l2));
+  }
+  return std::max(
+      {chip.slower_clock * alone, chip.slower_clock * busy, dram_seconds(bytes, chip, p)});
+}
 
 GemmCandidate cut_gemm(const traffic::ProductWork& problem, const Chip& chip, GemmTile tile,
                        std::int64_t split_k) {
@@ -82,10 +111,13 @@ TilesOf::TilesOf(const ops::GemmShape& shape, std::span<const GemmTile> library)
 
 double gemm_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p,
                     double plateau, double limit) {
-  const double compute = compute_seconds(cut, p, plateau);
-  if (compute + split_seconds(cut, p) >= limit) return limit;
-  const double on_chip = std::max(compute, l2_seconds(cut, chip));
-  return join_seconds(on_chip, dram_seconds(cut, chip, p), p.join) + split_seconds(cut, p);
+  const double compute = compute_seconds(cut, chip, p, plateau);
+  const double split = split_seconds(cut, chip, p);
+  if (compute + split >= limit) return limit;
+  const double on_chip = std::max(compute, l2_seconds(cut, chip, p));
+  if (on_chip + split >= limit) return limit;
+  const double dram = dram_seconds(cut.bytes.dram(misses_of(p)), chip, p);
+  return join_seconds(on_chip, dram, p.join) + split;
 }
 
 Breakdown GemmTime::breakdown(double residual) const {
@@ -93,9 +125,9 @@ Breakdown GemmTime::breakdown(double residual) const {
   breakdown.of(Resource::Compute) = Seconds::from_base(compute);
   breakdown.of(Resource::L2) = Seconds::from_base(l2);
   breakdown.of(Resource::Dram) = Seconds::from_base(dram);
-  breakdown.of(Resource::Launch) = Seconds::from_base(split * residual);
+  breakdown.of(Resource::Launch) = Seconds::from_base(split * residual + quantize);
   // Also where the time is the mean of several libraries' and not that of this cut.
-  breakdown.residual = std::max((seconds - split) * residual, least) /
+  breakdown.residual = std::max((seconds - split - quantize) * residual, least) /
                        join_seconds(std::max(compute, l2), dram, join);
   return breakdown;
 }
@@ -109,27 +141,30 @@ GemmTime best_cut(const traffic::ProductWork& problem, const Chip& chip, const G
     for (const std::int64_t split : model.split_k) {
       if (split > 1 && problem.shape.k < kMinSplitDepth * split) break;
       GemmCandidate cut = grid_of(problem, chip, tile, split);
-      const double compute = compute_seconds(cut, p, plateau);
+      const double compute = compute_seconds(cut, chip, p, plateau);
       // Most cuts lose on compute time alone: their traffic need not be known.
-      const double reduction = split_seconds(cut, p);
+      const double reduction = split_seconds(cut, chip, p);
       if (compute + reduction >= best.seconds) continue;
       cut.bytes = bytes_of(problem, chip, tile, split);
-      const double l2 = l2_seconds(cut, chip);
-      const double dram = dram_seconds(cut, chip, p);
+      const double l2 = l2_seconds(cut, chip, p);
+      if (std::max(compute, l2) + reduction >= best.seconds) continue;
+      const double moved = cut.bytes.dram(misses_of(p));
+      const double dram = dram_seconds(moved, chip, p);
       const double seconds = join_seconds(std::max(compute, l2), dram, p.join) + reduction;
       if (seconds >= best.seconds) continue;
-      const double moved = cut.bytes.dram({.mid = p.miss_mid, .width = p.miss_width});
       best = {.seconds = seconds,
               .compute = compute,
               .l2 = l2,
               .dram = dram,
               .split = reduction,
-              .least = std::max(l2, moved / chip.bandwidth),
+              .least = std::max(cut.bytes.l2 / chip.l2_bandwidth, moved / chip.bandwidth),
               .join = p.join,
               .tile = tile,
               .split_k = split};
     }
   });
+  best.quantize = quantize_seconds(problem, chip, p);
+  best.seconds += best.quantize;
   return best;
 }
 

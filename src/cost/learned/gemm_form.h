@@ -5,9 +5,15 @@
 //   w     = tiles * split / SMs,  W = ceil(w),  k' = k / split
 //   weff  = W - (1 - tail) (W - w) min(1, W - 1)               the last wave is partly hidden
 //   t_c   = P e occ weff 2 tile_m tile_n (k' + depth) SMs / peak
+//           + latency (1 + more (weff - 1))
 //   t_l2  = bytes through L2 / its bandwidth                   (traffic/product.h)
 //   t_m   = bytes from DRAM / (attained bandwidth)             panels that miss the L2 included
-//   t     = (max(t_c, t_l2)^join + t_m^join)^(1 / join) + split cost
+//   t     = (max(t_c, t_l2)^join + t_m^join)^(1 / join) + split cost + quantisation
+//
+// A model of the GPU's own kernels counts its latencies in clocks. An 8-bit product is preceded by
+// a kernel that quantizes its activations, which one block of threads does row by row:
+//
+//   t_q   = max(start + k reach, m / SMs (row + k element), bytes / DRAM)
 //
 // and the smallest t is taken: libraries choose among kernels of nearly equal speed, so the time
 // of the best cut is known better than its name. A matrix and a vector have a kernel of their own,
@@ -34,6 +40,9 @@ struct GemmCandidate {
   bool split = false;
   traffic::ProductBytes bytes;
 };
+
+/// What the parameters say about the L2.
+traffic::PanelMisses misses_of(const GemmParameters& p);
 
 GemmCandidate cut_gemm(const traffic::ProductWork& problem, const Chip& chip, GemmTile tile,
                        std::int64_t split_k);
@@ -62,6 +71,7 @@ double gemm_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParame
 struct GemmTime {
   double seconds = 0;
   double compute = 0, l2 = 0, dram = 0, split = 0;  ///< seconds of the cut
+  double quantize = 0;                              ///< seconds of the kernel before it
   double least = 0;  ///< seconds of the cut's bytes at the roofs: no residual undercuts them
   double join = 2.5;
   GemmTile tile;
@@ -70,6 +80,9 @@ struct GemmTime {
   /// `residual` times as long as the form says.
   [[nodiscard]] Breakdown breakdown(double residual) const;
 };
+/// Seconds of the kernel that quantizes the activations; 0 where the model has none.
+double quantize_seconds(const traffic::ProductWork& problem, const Chip& chip,
+                        const GemmParameters& p);
 /// The fastest cut.
 GemmTime best_cut(const traffic::ProductWork& problem, const Chip& chip, const GemmModel& model,
                   std::span<const GemmTile> tiles, double plateau);

@@ -9,6 +9,7 @@
 #include "core/integer.h"
 #include "cost/analytical.h"
 #include "cost/learned/attention_form.h"
+#include "cost/learned/calibrated.h"
 #include "cost/learned/chip.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/gemm_form.h"
@@ -48,9 +49,10 @@ struct Level {
 
 /// What the weights say of one machine, looked up when it is first needed.
 struct LearnedFacts final : MachineFacts {
-  const DeviceModel* own = nullptr;    ///< of its vendor or instruction set
-  const DeviceModel* model = nullptr;  ///< that, or another one's
-  Chip chip;                           ///< not bound to a kernel
+  const DeviceModel* own = nullptr;      ///< of its vendor or instruction set
+  const DeviceModel* model = nullptr;    ///< that, or another one's
+  Chip chip;                             ///< not bound to a kernel
+  std::optional<Calibrated> calibrated;  ///< by what was measured on it
   std::array<std::optional<ClassFacts>, kClasses.size()> classes;
   std::vector<Level> levels;
 };
@@ -119,20 +121,20 @@ std::optional<FormTime> gemm_form_on(const Question& q, const ops::GemmShape& sh
                                      hardware::RateKey units, double peak) {
   const auto [model, nearest] = gemm_model(q, units);
   if (model == nullptr) return std::nullopt;
-  Chip chip = q.chip;
+  Chip chip = clocked(q.chip, *model);
   chip.peak = peak;
   const GemmTime time =
-      gemm_time(traffic::product_work(q.job.work, shape), chip, *model, q.machine.gpu, q.weights,
-                plateau_of(q, units, peak, model->plateau));
+      gemm_time(traffic::product_work(q.job.work, shape, q.job.copies), chip, *model, q.machine.gpu,
+                q.weights, plateau_of(q, units, peak, model->plateau));
   const double correction = neighbour_correction(model->neighbours, q.weights.constants.neighbours,
                                                  q.machine.gpu.isa, shape);
   const GemmParameters& p = model->parameters;
   return FormTime{.gpu = time.breakdown(std::exp(correction)),
-                  .host = p.host,
+                  .host = chip.slower_clock * p.host,
                   .floor = p.floor,
                   .nearest_class = nearest,
                   .plan = plan_of(shape, time, q),
-                  .misses = {.mid = p.miss_mid, .width = p.miss_width}};
+                  .misses = misses_of(p)};
 }
 
 /// On vector lanes 16-bit operands may also be multiplied in FP32, with the kernels of FP32: the
@@ -180,9 +182,10 @@ std::optional<FormTime> row_form(const Question& q, const ops::RowShape& shape) 
 std::optional<FormTime> pointwise_form(const Question& q) {
   if (!q.model.pointwise) return std::nullopt;
   const PointwiseModel& model = *q.model.pointwise;
+  const auto call = model.call.find(q.job.work.op);
   return FormTime{
       .gpu = pointwise_time(q.job.work, q.chip, model),
-      .host = model.host,
+      .host = call == model.call.end() ? model.host : call->second * kReferenceClock / q.chip.clock,
       .floor = q.job.setting == Setting::Isolated ? pointwise_floor(q.job.work, model) : 0.0,
       .nearest_class = !model.floor.contains(q.job.work.op),
       .plan = {}};
@@ -204,9 +207,11 @@ std::optional<FormTime> attention_form(const Question& q, const ops::AttentionSh
   static const AttentionModel kStart{.common = starting<AttentionParameters>(), .families = {}};
   const AttentionParameters& p = parameters_for(fitted ? *fitted : kStart, q.machine.gpu);
   const AttentionCut cut = cut_attention(q.job.work, shape, q.chip, q.machine.gpu);
-  FormTime form{.gpu = attention_time(cut, p, false), .plan = plan_of(cut)};
+  // Repeated, a cache that fits comes from the L2.
+  const bool resident = q.job.copies > 0 && q.job.work.bytes().base() < q.chip.l2;
+  FormTime form{.gpu = attention_time(cut, p, resident), .plan = plan_of(cut)};
   // The shortest call was measured with the gap behind it, which a stream of kernels adds.
-  const double gap = std::min(q.weights.constants.step.gap, p.start);
+  const double gap = std::min(q.weights.constants.step.gap, cut.slower_clock * p.start);
   form.gpu.of(Resource::Launch) -= Seconds::from_base(gap);
   form.host = gap + (decode ? 0.0 : p.cache * cut.new_seconds);
   form.nearest_class = !fitted || q.job.work.op != "attention";
@@ -313,7 +318,7 @@ Estimate planned(const Job& job, const hardware::Machine& machine,
                  std::optional<mapping::TilePlan> plan, const traffic::PanelMisses& misses = {}) {
   Estimate estimate;
   estimate.plan = plan ? *plan : mapping::decompose(job.work, machine.gpu);
-  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu, misses);
+  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu, misses, job.copies);
   return estimate;
 }
 
@@ -342,6 +347,9 @@ class LearnedPredictor final : public Predictor {
   explicit LearnedPredictor(Weights weights) : weights_(std::move(weights)) {}
 
  private:
+  [[nodiscard]] Status do_check(const hardware::Machine& machine) const override {
+    return check_calibration(machine);
+  }
   [[nodiscard]] std::unique_ptr<MachineFacts> do_prepare(
       const hardware::Machine& machine) const override {
     auto facts = std::make_unique<LearnedFacts>();
@@ -350,6 +358,9 @@ class LearnedPredictor final : public Predictor {
     facts->model =
         own != nullptr || weights_.models.empty() ? own : &weights_.models.rbegin()->second;
     facts->chip = chip_of(machine, weights_);
+    const bool measured = machine.ceilings && machine.ceilings->calibration &&
+                          machine.ceilings->calibration->predictor == weights_.name;
+    if (measured) facts->calibrated.emplace(*machine.ceilings->calibration);
     return facts;
   }
   [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
@@ -373,7 +384,10 @@ class LearnedPredictor final : public Predictor {
     }
     const Breakdown breakdown = job.setting == Setting::Isolated ? isolated(*form) : form->gpu;
     set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
-    set_interval(estimate, half_width(question, breakdown.time().base(), form->nearest_class));
+    double width = half_width(question, breakdown.time().base(), form->nearest_class);
+    if (facts.calibrated)
+      width = calibrate_estimate(job, machine, *facts.calibrated, width, estimate);
+    set_interval(estimate, width);
     if (form->dram_bytes > 0) set_dram_bytes(form->dram_bytes, estimate.traffic);
     if (form->analysis) {
       estimate.algorithm = form->analysis->algorithm;

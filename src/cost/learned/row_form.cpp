@@ -8,7 +8,6 @@ namespace rooftile::cost::learned {
 
 RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape, const Chip& chip,
                          const RowModel& model) {
-  constexpr double kReferenceClock = 1410e6;
   constexpr double kMaxBlocks = 32;
   constexpr double kElementsPerLoad = 4;
   const auto rows = static_cast<double>(shape.rows);

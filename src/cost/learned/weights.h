@@ -29,6 +29,8 @@ struct GemmTile {
 
 struct GemmParameters {
   double depth = 12;        ///< k that prologue and epilogue of a tile are worth
+  double latency = 0;       ///< seconds of a wave that no rate explains: first loads, last stores
+  double more_waves = 0;    ///< the same of every wave after the first, over that of the first
   double tail = 0.7;        ///< part of the last wave's idle time that is lost, in [0, 1]
   double one_wave = 0.14;   ///< extra time of grids of a single wave: nothing hides latencies
   double two_waves = 0.05;  ///< the same for two waves
@@ -36,8 +38,15 @@ struct GemmParameters {
   double unaligned = 0.03;  ///< log slow-down where k or n is not a multiple of 4
   double miss_mid = 2;      ///< log2(footprint of a wave / L2) at which half of the reuse is lost
   double miss_width = 0.5;
+  double reuse_mid = -0.6;  ///< log2(distance / L2) at which half of what comes again is lost
+  double reuse_width = 0.25;
+  double l2 = 1;        ///< attained over the measured bandwidth of the L2
+  double dram = 1;      ///< attained over what products of all kinds attain of the DRAM
   double join = 2.5;    ///< exponent that joins what happens on the chip and DRAM
   double split = 1e-5;  ///< reduction kernel of a split-K product
+  // Quantisation of the activations, a kernel before an 8-bit product: seconds of one row and of
+  // each of its elements, and of an SM that has many rows.
+  double quantize_start = 0, quantize_reach = 0, quantize_row = 0, quantize_element = 0;
   double host = 3e-5;   ///< per call in an operator benchmark
   double floor = 5e-5;  ///< shortest call in an operator benchmark
 };
@@ -57,6 +66,7 @@ struct Plateau {
   ByName<double> kappa;       ///< by kernel family: GPUs that hold their clock
   double generic = 1.1;       ///< for a family nobody measured
   double load = 0;            ///< power over that of convolutions (attained.h); 0 = no power rule
+  bool tensor = false;        ///< kappa by tensor family, slowed as the board's power demands
   bool above_ceiling = true;  ///< kappa counts from the published ceiling, not from the peak
 };
 
@@ -65,6 +75,7 @@ struct GemmModel {
   std::vector<GemmTile> tiles;             ///< the library may choose any of these
   ByName<std::vector<GemmTile>> tiles_of;  ///< by instruction set, where it was seen
   std::vector<std::int64_t> split_k{1};
+  bool clocked = false;  ///< seconds are those at 1410 MHz: on the GPU, not on a host
   Plateau plateau;
   Neighbours neighbours;
 };
@@ -73,6 +84,9 @@ struct PointwiseModel {
   double host = 0.012e-3;
   ByName<double> floor;             ///< by operator: shortest call in an operator benchmark
   ByName<double> flop_per_element;  ///< where arithmetic, not memory, limits an operator
+  /// By operator that ends a fused call: what the call adds to its kernels when it is timed alone
+  /// (routing and alignment of tokens to experts), in seconds at 1410 MHz.
+  ByName<double> call;
 };
 
 struct RowParameters {

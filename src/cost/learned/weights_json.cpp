@@ -20,9 +20,8 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kRefit = "refit it with rooftile fit";
 
-/// What a number may be: ten to a hundred times more or less than any fit has given. A prediction
-/// from numbers inside of their limits is finite and positive; what lies outside is not a fit but a
-/// damaged file.
+/// Ten to a hundred times more or less than any fit has given: from numbers inside, a prediction is
+/// finite and positive; what lies outside is not a fit but a damaged file.
 struct Limits {
   double low, high;
 };
@@ -67,12 +66,17 @@ void fields(Io& io, Origin& o) {
 }
 template <typename Io>
 void fields(Io& io, GemmParameters& p) {
-  io("depth", p.depth, {0, 1e4}), io("tail", p.tail, kShare);
+  io("depth", p.depth, {0, 1e5}), io("latency", p.latency, kTime);
+  io("more_waves", p.more_waves, {0, 1e3}), io("tail", p.tail, kShare);
   io("one_wave", p.one_wave, {0, 10}), io("two_waves", p.two_waves, {0, 10});
   io("small_tile", p.small_tile, kLogSlowdown), io("unaligned", p.unaligned, kLogSlowdown);
-  io("miss_mid", p.miss_mid, {-30, 30});
-  io("miss_width", p.miss_width, {1e-3, 30}), io("join", p.join, {1, 20});
-  io("split", p.split, kTime), io("host", p.host, kTime), io("floor", p.floor, kFloor);
+  io("miss_mid", p.miss_mid, {-30, 30}), io("miss_width", p.miss_width, {1e-3, 30});
+  io("reuse_mid", p.reuse_mid, {-30, 30}), io("reuse_width", p.reuse_width, {1e-3, 30});
+  io("l2", p.l2, kFraction), io("dram", p.dram, kFraction), io("join", p.join, {1, 20});
+  io("split", p.split, kTime), io("quantize_start", p.quantize_start, kTime);
+  io("quantize_reach", p.quantize_reach, kTime), io("quantize_row", p.quantize_row, kTime);
+  io("quantize_element", p.quantize_element, kTime), io("host", p.host, kTime);
+  io("floor", p.floor, kFloor);
 }
 template <typename Io>
 void fields(Io& io, BoardFactor& b) {
@@ -82,7 +86,7 @@ template <typename Io>
 void fields(Io& io, Plateau& p) {
   io("measured", p.measured, kSlowdown), io("boards", p.boards), io("kappa", p.kappa, kSlowdown);
   io("generic", p.generic, kSlowdown), io("load", p.load, {0, 100});
-  io("above_ceiling", p.above_ceiling);
+  io("tensor", p.tensor), io("above_ceiling", p.above_ceiling);
 }
 template <typename Io>
 void fields(Io& io, Neighbours& n) {
@@ -91,12 +95,13 @@ void fields(Io& io, Neighbours& n) {
 template <typename Io>
 void fields(Io& io, GemmModel& m) {
   io("parameters", m.parameters), io("tiles", m.tiles), io("tiles_of", m.tiles_of);
-  io("split_k", m.split_k), io("plateau", m.plateau), io("neighbours", m.neighbours);
+  io("split_k", m.split_k), io("clocked", m.clocked), io("plateau", m.plateau),
+      io("neighbours", m.neighbours);
 }
 template <typename Io>
 void fields(Io& io, PointwiseModel& m) {
   io("host", m.host, kTime), io("floor", m.floor, kFloor);
-  io("flop_per_element", m.flop_per_element, {0, 1e5});
+  io("flop_per_element", m.flop_per_element, {0, 1e5}), io("call", m.call, kTime);
 }
 template <typename Io>
 void fields(Io& io, RowParameters& p) {
@@ -142,7 +147,6 @@ void fields(Io& io, Weights& w) {
   io("trivial", w.trivial), io("intervals", w.intervals, {0, 5}), io("ranges", w.ranges);
 }
 
-/// Builds a JSON object field by field.
 class Writer {
  public:
   template <typename T>
@@ -297,9 +301,8 @@ class Reader {
 };
 
 constexpr std::string_view kFormat =
-    "rooftile weights 2: gemm(tile x split-k, wave, p-norm 2.5, l2 miss, neighbours) pointwise "
-    "rows "
-    "conv attention(tiles, blocks of keys, exponentials, families)";
+    "rooftile weights 3: gemm(tile x split-k, wave, latency, l2 reuse, quantize, neighbours) "
+    "pointwise rows conv attention(tiles, blocks of keys, exponentials, families)";
 
 /// Where in the file something is, for what depends on several fields.
 class Place {
@@ -323,7 +326,6 @@ Status check(const GemmModel& model, const Place& at) {
   for (const auto& [isa, tiles] : model.tiles_of) {
     if (tiles.empty()) return (at / "tiles_of" / isa).error("is empty");
   }
-  // A product with a short k has no other choice than one part.
   const auto& parts = model.split_k;
   if (parts.empty() || parts.front() != 1 ||
       std::adjacent_find(parts.begin(), parts.end(), std::greater_equal<>()) != parts.end()) {
@@ -332,7 +334,6 @@ Status check(const GemmModel& model, const Place& at) {
   return {};
 }
 
-/// "nvidia", "amd/gfx90a".
 bool names_vendor(std::string_view key) {
   const std::string_view vendor = key.substr(0, key.find('/'));
   constexpr std::array kVendors{hardware::Vendor::Nvidia, hardware::Vendor::Amd,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string_view>
 
 #include "cost/learned/weights.h"
@@ -35,6 +36,26 @@ TEST(Attained, ClockFollowsThePower) {
   EXPECT_NEAR(*power_demand(m40, 1e12, 1, clock), 40 / *m40.power_watt, 1e-12);
   t4.process.reset();
   EXPECT_FALSE(power_demand(t4, 8.1e12, 1, clock));
+}
+
+// 16-bit products of an L40S at 2.52 GHz draw 0.104 x 0.3 x 15 (2.52 / 1.41)^2 W per TFLOP/s, 548 W
+// of 350; those of an A100 at 1.41 GHz 243 of 400.
+TEST(Attained, TensorProductsDrawWithTheSquareOfTheClock) {
+  ClockConstants clock = starting<ClockConstants>();
+  clock.watt_16nm = 15, clock.tensor_share = 0.104, clock.tensor_narrow = 0.5;
+  clock.tensor_exponent = 0.25;
+  const hardware::RateKey bf16{.dtype = DType::Bf16, .pipe = hardware::Pipe::Tensor};
+  const hardware::RateKey fp8{.dtype = DType::Fp8E4m3, .pipe = hardware::Pipe::Tensor};
+  hardware::GpuSpec l40s = attained_machine("l40s").gpu;
+  EXPECT_NEAR(*tensor_demand(l40s, bf16, clock), 548.0 / 350, 0.01);
+  EXPECT_NEAR(*tensor_slowdown(l40s, bf16, clock), std::pow(548.0 / 350, 0.25), 0.01);
+  // Half of the energy at twice the rate.
+  EXPECT_NEAR(*tensor_demand(l40s, fp8, clock), *tensor_demand(l40s, bf16, clock), 0.01);
+  EXPECT_NEAR(*tensor_demand(attained_machine("a100-sxm-80gb").gpu, bf16, clock), 243.0 / 400,
+              0.01);
+  EXPECT_EQ(*tensor_slowdown(attained_machine("a100-sxm-80gb").gpu, bf16, clock), 1.0);
+  l40s.power_watt.reset();
+  EXPECT_FALSE(tensor_slowdown(l40s, bf16, clock));
 }
 
 // The rule is one for all processes: with the load of products it gives the FP32 rates that were

@@ -115,6 +115,49 @@ TEST(GemmForm, TheL2HoldsTilesThatAreTooSmall) {
   EXPECT_EQ(best_cut(product(4096, 4096, 4096), c, model, model.tiles, 1.0).tile.along_m, 256);
 }
 
+TEST(GemmForm, LatenciesAreCountedInClocks) {
+  // One wave: 3.2768e-7 * 1024 s and 1 us at 1410 MHz, half of it at 2820 MHz; of two waves the
+  // second costs `more` as much.
+  GemmParameters p = plain();
+  p.latency = 1e-6, p.more_waves = 3;
+  GemmModel model;
+  model.clocked = true;
+  const double work = 2.0 * 128 * 128 * 100 / 10e12 * 1024;
+  const GemmCandidate one = cut_gemm(product(1280, 1280, 1024), chip(), {128, 128}, 1);
+  const GemmCandidate two = cut_gemm(product(1280, 2560, 1024), chip(), {128, 128}, 1);
+  p.join = 20;
+  EXPECT_NEAR(gemm_seconds(one, clocked(attained(), model), p, 1.0, 1.0), work + 1e-6, 1e-10);
+  EXPECT_NEAR(gemm_seconds(two, clocked(attained(), model), p, 1.0, 1.0), 2 * work + 4e-6, 1e-10);
+  Chip fast = attained();
+  fast.clock = 2820e6;
+  EXPECT_NEAR(gemm_seconds(one, clocked(fast, model), p, 1.0, 1.0), work + 0.5e-6, 1e-10);
+  // Another model's seconds are those of a host.
+  EXPECT_DOUBLE_EQ(clocked(fast, GemmModel{}).slower_clock, 1.0);
+}
+
+TEST(GemmForm, ActivationsOfEightBitProductsAreQuantizedFirst) {
+  GemmParameters p = plain();
+  p.quantize_start = 1e-6, p.quantize_reach = 1e-9, p.quantize_row = 2e-6,
+  p.quantize_element = 0.5e-9;
+  Chip c = attained();
+  c.bandwidth = 1e15;
+  // One row of 1000: 1 us + 1000 ns. 10000 rows on 100 SMs: 100 (2 us + 500 ns).
+  EXPECT_NEAR(quantize_seconds(product(1, 64, 1000), c, p), 2e-6, 1e-12);
+  EXPECT_NEAR(quantize_seconds(product(10000, 64, 1000), c, p), 250e-6, 1e-12);
+  // 3 bytes of an element at 1 GB/s.
+  c.bandwidth = 1e9;
+  EXPECT_NEAR(quantize_seconds(product(10000, 64, 1000), c, p), 0.03, 1e-9);
+  EXPECT_EQ(quantize_seconds(product(10000, 64, 1000), c, plain()), 0.0);
+  GemmModel model;
+  model.parameters = p;
+  model.tiles = {{128, 128}};
+  const GemmTime with = best_cut(product(1000, 64, 1000), attained(), model, model.tiles, 1.0);
+  model.parameters = plain();
+  const GemmTime without = best_cut(product(1000, 64, 1000), attained(), model, model.tiles, 1.0);
+  EXPECT_NEAR(with.seconds - without.seconds, with.quantize, 1e-12);
+  EXPECT_NEAR(with.breakdown(1.0).time().base(), with.seconds, 1e-12);
+}
+
 TEST(GemmForm, AMatrixAndAVectorStream) {
   // 67 MB at 0.86 TB/s. Tiles of 128 rows would multiply 127 rows of padding.
   GemmModel model;

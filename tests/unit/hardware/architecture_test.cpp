@@ -125,6 +125,13 @@ TEST(Architecture, LintSeesWhatContradictsItself) {
             "tensor-ratio /sm/flop_per_clock/bf16_tensor; ");
   EXPECT_EQ(rules("\"schedulers\": 4", "\"schedulers\": 3"), "fp32-lanes /sm/schedulers; ");
   EXPECT_EQ(rules("2048", "2000"), "warps /sm/max_threads; ");
+  const auto said = [](std::string_view from, std::string_view to) {
+    const auto findings = lint(parse_architecture(with(from, to), "x.json").value());
+    return findings.empty() ? "" : findings.front().message;
+  };
+  EXPECT_EQ(said("\"schedulers\": 4", "\"schedulers\": 3"),
+            "128 lanes cannot be shared by 3 schedulers");
+  EXPECT_EQ(said("2048", "2000"), "2000 threads are not a whole number of warps of 32");
 }
 
 TEST(Architecture, IsFoundByTheNameOfItsFile) {

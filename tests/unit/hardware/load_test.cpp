@@ -253,5 +253,15 @@ TEST(RateKeys, RoundTrip) {
   EXPECT_FALSE(parse_rate_key("_tensor"));
 }
 
+TEST(RateKeys, AsErtWritesThem) {
+  EXPECT_EQ(parse_ert_rate("GFLOPs"), (RateKey{DType::Fp64, Pipe::Vector}));
+  EXPECT_EQ(parse_ert_rate("FP32 GFLOPs"), (RateKey{DType::Fp32, Pipe::Vector}));
+  EXPECT_EQ(parse_ert_rate("FP16 TC GFLOPs"), (RateKey{DType::Fp16, Pipe::Tensor}));
+  for (const char* other : {"", "FP32", "TC GFLOPs", "FP16 XX GFLOPs", "FP16 TC TC GFLOPs",
+                            "FP17 GFLOPs", "FP32 TC GFLOP/s"}) {
+    EXPECT_FALSE(parse_ert_rate(other)) << other;
+  }
+}
+
 }  // namespace
 }  // namespace rooftile::hardware

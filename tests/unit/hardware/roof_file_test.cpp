@@ -3,6 +3,7 @@
 // Roofs that other tools measured, read as ceilings.
 #include "hardware/roof_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +41,23 @@ TEST(ErtJson, ReadsARealFile) {
   EXPECT_EQ(ceilings->tool, "ERT 1.1.0");
   EXPECT_EQ(ceilings->date, "2019-06-13");  // 1560425105 s = 2019-06-13 11:25 UTC
   EXPECT_EQ(ceilings->device, "kcadmin-UniServer-R5200-G3");
+}
+
+TEST(ErtJson, TheDateIsThatOfTheTimestamp) {
+  const auto date = [](std::string_view seconds) {
+    const auto ceilings =
+        read(fmt::format(R"({{"empirical": {{"gflops": {{"data": [["FP64 GFLOPs", 1]],
+        "metadata": {{"TIMESTAMP_DB": {}}}}}, "gbytes": {{"data": [["DRAM", 1]]}}}}}})",
+                         seconds),
+             "roofline.json");
+    EXPECT_TRUE(ceilings.has_value()) << to_string(ceilings.error());
+    return ceilings ? ceilings->date : "";
+  };
+  EXPECT_EQ(date("1582934399"), "2020-02-28");
+  EXPECT_EQ(date("1582934400.5"), "2020-02-29");
+  EXPECT_EQ(date("1577836799"), "2019-12-31");
+  EXPECT_EQ(date("1577836800"), "2020-01-01");
+  EXPECT_EQ(date("-1"), "unknown") << "not a moment";
 }
 
 TEST(ErtJson, KeepsEveryPrecisionAndComesBack) {

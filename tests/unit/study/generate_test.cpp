@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -105,8 +106,33 @@ TEST(Generate, TheLargestBatchIsTheLargest) {
   request.concurrency =
       static_cast<std::int64_t>(0.95 * static_cast<double>(*report.largest_batch));
   EXPECT_TRUE(run(request).memory.fits.value_or(false));
-  request.concurrency = *report.largest_batch + 1;
+  request.concurrency.reset();
+  request.batch = *report.largest_batch + 1;
   EXPECT_FALSE(run(request).memory.fits.value_or(true));
+}
+
+// More requests than the memory holds: a decode step has those that fit, the others wait, and the
+// throughput is that of the running ones.
+TEST(Generate, RequestsThatDoNotFitWait) {
+  GenerateRequest request = request_of("llama3.1-8b");
+  request.isl = 8192;
+  request.batch.reset();
+  request.concurrency = 32;
+  const GenerateReport few = run(request);
+  ASSERT_EQ(few.batch, 32);
+  request.concurrency = 1000;
+  const GenerateReport many = run(request);
+  EXPECT_GT(many.batch, 32);
+  EXPECT_LT(many.batch, 1000);
+  EXPECT_TRUE(many.memory.fits.value_or(false));
+  EXPECT_GT(many.ttft_ms.value, 5 * few.ttft_ms.value);
+  // Little's law: all requests = rate x time of a request.
+  EXPECT_NEAR(many.tokens_per_s.value * many.request_ms.value / 1e3,
+              1000.0 * static_cast<double>(request.osl), 1e-3);
+  request.concurrency = many.batch;
+  const GenerateReport full = run(request);
+  EXPECT_NEAR(full.tpot_ms.value, many.tpot_ms.value, 1e-9);
+  EXPECT_NEAR(full.tokens_per_s.value / many.tokens_per_s.value, 1.0, 1e-9);
 }
 
 TEST(Generate, BothKindsOfBatchAreAMistake) {
@@ -153,6 +179,21 @@ TEST(Steps, WhatCannotBeExpressedIsSkippedWithItsReason) {
   EXPECT_EQ(skipped, 2);
 }
 
+// A mean request that waits longer for its first token than it runs stands in a queue.
+TEST(Steps, QueuesAreSkipped) {
+  const testing::TemporaryFolder folder;
+  const std::string file = (folder.path() / "cases.csv").string();
+  std::string header = kHeader;
+  header.replace(header.find("memory_gib"), 10, "ttft_ms,memory_gib");
+  const std::string row =
+      "f,serving,h100-sxm,,1,llama3-8b,serve,bf16,,,8,,512,,256,1,1,1,1,1,1,0,0,,,9.0,";
+  std::ofstream(file) << header << "a,s," << row << "50,,\nb,s," << row << "5000,,\n";
+  const auto evaluation = testing::embedded_session().evaluate_steps({.file = file}, {});
+  ASSERT_TRUE(evaluation) << to_string(evaluation.error());
+  EXPECT_TRUE(evaluation->cases[0].skipped.empty()) << evaluation->cases[0].skipped;
+  EXPECT_NE(evaluation->cases[1].skipped.find("queue"), std::string::npos);
+}
+
 TEST(Steps, AnUnknownPhaseIsAnErrorOfTheFile) {
   const testing::TemporaryFolder folder;
   const std::string file = (folder.path() / "cases.csv").string();
@@ -162,6 +203,44 @@ TEST(Steps, AnUnknownPhaseIsAnErrorOfTheFile) {
   const auto evaluation = testing::embedded_session().evaluate_steps({.file = file}, {});
   ASSERT_FALSE(evaluation);
   EXPECT_NE(to_string(evaluation.error()).find("decode"), std::string::npos);
+}
+
+// An A100 has no FP8 products: its engines read FP8 weights and compute in BF16.
+TEST(Formats, WeightsWithoutProductsAreExpanded) {
+  Request request;
+  request.model = "llama3.1-8b";
+  request.gpu = "a100-sxm-80gb";
+  request.phase = "decode";
+  request.stack = "serving";
+  const auto wide = testing::embedded_session().predict(request);
+  request.weight_dtype = "fp8";
+  const auto narrow = testing::embedded_session().predict(request);
+  ASSERT_TRUE(wide) << to_string(wide.error());
+  ASSERT_TRUE(narrow) << to_string(narrow.error());
+  EXPECT_LT(narrow->latency.total_ms, 0.7 * wide->latency.total_ms);
+  EXPECT_TRUE(std::any_of(narrow->warnings.begin(), narrow->warnings.end(), [](const auto& text) {
+    return text.find("weight-only") != std::string::npos;
+  }));
+}
+
+// Files of 2019 have neither type nor class: their name says what they are, or they are refused.
+TEST(Formats, OldConfigurationsGoByTheirName) {
+  const testing::TemporaryFolder folder;
+  const std::string text =
+      R"({"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+          "intermediate_size": 3072, "max_position_embeddings": 514, "type_vocab_size": 1,
+          "vocab_size": 50265})";
+  Request request;
+  request.gpu = "a100-sxm-80gb";
+  for (const auto& [name, known] : {std::pair("roberta-base.json", true), {"x.json", false}}) {
+    request.model = (folder.path() / name).string();
+    std::ofstream(request.model) << text;
+    const auto report = testing::embedded_session().predict(request);
+    EXPECT_EQ(report.has_value(), known) << name;
+    if (!report) {
+      EXPECT_NE(report.error().hint.find("model_type"), std::string::npos);
+    }
+  }
 }
 
 TEST(StackCosts, AreWrittenAsTheyAreRead) {
