@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kBarWidth = 900, kBarTop = 70, kBarBottom = 62;
+constexpr double kBarWidth = 900, kUsualLabels = 300, kBarTop = 70, kBarBottom = 62;
 constexpr double kBarThick = 11, kBarSpace = 9;  ///< of a bar, and between rows
 constexpr double kBarCharacter = 6.6;            ///< mean width in 12 pixel text
 
@@ -70,7 +70,7 @@ LinearAxis axis_for(double most, double left, double right) {
 struct BarLayout {
   std::vector<const ordered_json*> rows;
   LinearAxis axis;
-  double row_height = 0, bottom = 0;
+  double width = 0, row_height = 0, bottom = 0;
 };
 
 BarLayout layout_of(const Document& document, const BarChart& chart) {
@@ -86,8 +86,10 @@ BarLayout layout_of(const Document& document, const BarChart& chart) {
     remarks = std::max(remarks, static_cast<double>(utf8_count(bar_word(*row, chart.remark))));
   }
   for (const BarChart::Line& line : chart.lines) most = std::max(most, line.value);
-  const double left = std::clamp(kBarCharacter * labels + 24, 90.0, 300.0);
-  const double right = kBarWidth - std::clamp(kBarCharacter * remarks + 24, 30.0, 260.0);
+  // Long names make the picture wider, not the bars shorter.
+  const double left = std::clamp(kBarCharacter * labels + 24, 90.0, kUsualLabels + 300);
+  layout.width = kBarWidth + std::max(0.0, left - kUsualLabels);
+  const double right = layout.width - std::clamp(kBarCharacter * remarks + 24, 30.0, 260.0);
   layout.axis = axis_for(most, left, right);
   layout.row_height =
       kBarThick * static_cast<double>(std::max<std::size_t>(chart.series.size(), 1)) + kBarSpace;
@@ -104,7 +106,7 @@ std::string axis_svg(const BarChart& chart, const BarLayout& layout) {
         R"(<text x="{0:.1f}" y="{3:.1f}" text-anchor="middle" fill="#555b63">{4}</text>)"
         "\n",
         axis.place(value), kBarTop - 4, layout.bottom, layout.bottom + 16,
-        shown(ordered_json(value), chart.unit));
+        value == 0 ? "0" : shown(ordered_json(value), chart.unit));
   }
   return svg + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)"
                            "\n",
@@ -155,7 +157,7 @@ std::string bar_row_svg(const BarChart& chart, const BarLayout& layout, const or
   const double middle = y + (layout.row_height - kBarSpace) / 2;
   std::string svg = fmt::format(
       R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}<title>{}</title></text>)", axis.left - 8,
-      middle + 4, markup_escaped(shorten(label, 42)), markup_escaped(label));
+      middle + 4, markup_escaped(shorten(label, 86)), markup_escaped(label));
   double top = y;
   for (const BarSeries& series : chart.series) {
     const auto value = bar_number(row, series.at);
@@ -207,7 +209,7 @@ Drawing draw_bars(const Document& document, const BarChart& chart) {
     svg += fmt::format(R"(<text x="16" y="{:.0f}" fill="#555b63">{}</text>)"
                        "\n",
                        layout.bottom + 54, markup_escaped(chart.note));
-  return {.width = kBarWidth, .height = layout.bottom + kBarBottom, .body = std::move(svg)};
+  return {.width = layout.width, .height = layout.bottom + kBarBottom, .body = std::move(svg)};
 }
 
 }  // namespace rooftile::report

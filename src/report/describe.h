@@ -5,6 +5,7 @@
 // result is one such file and its line here: the formats follow.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,11 +14,13 @@
 #include "rooftile/provenance.h"
 
 namespace rooftile {
+struct CalibrateReport;
 struct ErrorSummary;
 struct GenerateReport;
 struct KernelsReport;
 struct Report;
 struct ScaleReport;
+struct SuggestReport;
 struct TrafficReport;
 namespace calibration {
 struct Dataset;
@@ -56,6 +59,12 @@ struct DescribeOptions {
   std::size_t top = 15;
 };
 
+/// What a list has in addition to the data.
+struct Notes {
+  ProvenanceReport provenance;
+  std::vector<std::string> warnings;
+};
+
 // predict, compare
 Document describe(const Report& report, const DescribeOptions& options = {});
 /// Adds the predicted kernels under the roofs of their GPU, for formats that draw.
@@ -83,6 +92,13 @@ Document describe(std::span<const characterize::Sample> samples,
 /// A machine file, of ERT for instance.
 Document describe(const hardware::Ceilings& ceilings);
 
+// calibrate
+Document describe(const CalibrateReport& report);
+Document describe(const SuggestReport& report);
+/// What calibrating gains: `rows` rows, `draws` times; the groups have the baseline "uncalibrated".
+Document describe_gain(std::int64_t rows, std::int64_t draws, std::span<const ErrorSummary> summary,
+                       const Notes& notes);
+
 // evaluate, fit
 Document describe(const calibration::Evaluation& evaluation, const calibration::Dataset& dataset);
 /// Without the measured rows.
@@ -96,11 +112,6 @@ Document describe(std::span<const calibration::TileAgreement> groups,
 Document describe(const calibration::Inspection& inspection, const ProvenanceReport& provenance);
 
 // gpus, models
-/// What a list of files has in addition to the data.
-struct Notes {
-  ProvenanceReport provenance;
-  std::vector<std::string> warnings;
-};
 Document describe(std::span<const hardware::GpuSpec> gpus, const Notes& notes);
 Document describe(const hardware::Machine& machine, const Notes& notes);
 Document describe(std::span<const hardware::LintedFile> files, const Notes& notes);

@@ -84,11 +84,23 @@ Table latency_table(const Characterization& measured) {
           .data = false};
 }
 
+/// What is asked for first: the slowest level and the highest rate.
+std::vector<Verdict> verdict_of(const MachineCurves& machine) {
+  const auto lower = [](const Ceiling& a, const Ceiling& b) { return a.value < b.value; };
+  std::vector<Verdict> verdict;
+  const auto slowest = std::min_element(machine.levels.begin(), machine.levels.end(), lower);
+  if (slowest != machine.levels.end()) verdict.push_back({.text = ceiling_text(*slowest)});
+  const auto highest = std::max_element(machine.peaks.begin(), machine.peaks.end(), lower);
+  if (highest != machine.peaks.end()) verdict.push_back({.text = ceiling_text(*highest)});
+  return verdict;
+}
+
 void add_charts(std::span<const characterize::Sample> samples, const hardware::Ceilings* ceilings,
                 Document& document) {
   const MachineCurves curves = machine_curves(samples, ceilings);
   document.title = curves.title;
   document.subtitle = curves.subtitle;
+  document.verdict = verdict_of(curves);
   for (CurveChart& chart : charts_of(curves))
     document.sections.emplace_back(Figure(std::move(chart)));
 }
@@ -139,16 +151,13 @@ Document describe(const hardware::Ceilings& ceilings) {
   for (const auto* list : {&machine.levels, &machine.peaks}) {
     for (const Ceiling& ceiling : *list) {
       rows.push_back(
-          {{"name", ceiling.name},
-           {"per_second", ceiling.value},
-           {"text", ceiling.dtype
-                        ? format_rate(FlopsPerSecond::from_base(ceiling.value), *ceiling.dtype, 3)
-                        : format_rate(BytesPerSecond::from_base(ceiling.value))}});
+          {{"name", ceiling.name}, {"per_second", ceiling.value}, {"text", ceiling_rate(ceiling)}});
     }
   }
   Document document;
   document.title = machine.title;
   document.subtitle = machine.subtitle;
+  document.verdict = verdict_of(machine);
   document.files = {{"json", hardware::to_json(ceilings)}};
   document.sections.emplace_back(
       Table{.kind = "ceiling",

@@ -2,6 +2,7 @@
 //
 // `rooftile compare`: the same step on several GPUs, one row each.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -89,13 +90,6 @@ std::vector<Column> compared_columns() {
        .form = Form::DataOnly}};
 }
 
-std::string fits_text(const MemoryReport& memory) {
-  if (!memory.fits) return "";
-  return fmt::format("{}: {} of {}", *memory.fits ? "fits" : "does not fit",
-                     format_bytes(Bytes::from_base(memory.total_bytes)),
-                     format_bytes(Bytes::from_base(*memory.capacity_bytes)));
-}
-
 BarChart step_bars(std::span<const Report> reports) {
   ordered_json rows = ordered_json::array();
   bool intervals = false;
@@ -123,8 +117,37 @@ BarChart step_bars(std::span<const Report> reports) {
           .mark_name = "bound",
           .remark = "remark",
           .tone = "tone",
-          .note = intervals ? "whiskers: 80 % interval; tick: no implementation is faster"
-                            : "tick: no implementation is faster"};
+          .note = intervals ? "whiskers: 80 % interval" : ""};
+}
+
+std::string gpu_names(std::span<const Report> reports, bool fits) {
+  std::vector<std::string> names;
+  for (const Report& report : reports) {
+    if (report.memory.fits == fits) names.push_back(report.request.gpu);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool faster(const Report& a, const Report& b) {
+  return a.latency.total_ms < b.latency.total_ms;
+}
+
+/// The fastest GPU of those whose memory is enough, and which these are.
+std::vector<Verdict> verdict_of(std::span<const Report> reports) {
+  const auto lacks_room = [](const Report& report) { return !report.memory.fits.value_or(true); };
+  const std::string fit = gpu_names(reports, true), others = gpu_names(reports, false);
+  const Report* best = nullptr;
+  for (const Report& report : reports) {
+    if (best == nullptr || lacks_room(*best) > lacks_room(report) ||
+        (lacks_room(*best) == lacks_room(report) && faster(report, *best)))
+      best = &report;
+  }
+  std::vector<Verdict> verdict{
+      {.text = fmt::format("fastest{}: {}, {}", others.empty() || fit.empty() ? "" : " that fits",
+                           best->request.gpu, format_ms(best->latency.total_ms))}};
+  if (!fit.empty()) verdict.push_back({.text = "fits: " + fit, .tone = Tone::Good});
+  if (!others.empty()) verdict.push_back({.text = "does not fit: " + others, .tone = Tone::Bad});
+  return verdict;
 }
 
 }  // namespace
@@ -132,17 +155,9 @@ BarChart step_bars(std::span<const Report> reports) {
 Document describe(std::span<const Report> reports) {
   Document document;
   if (reports.empty()) return document;
-  const auto by_time = [](const Report& a, const Report& b) {
-    return a.latency.total_ms < b.latency.total_ms;
-  };
-  const Report& slowest = *std::max_element(reports.begin(), reports.end(), by_time);
-  const Report& fastest = *std::min_element(reports.begin(), reports.end(), by_time);
+  const Report& slowest = *std::max_element(reports.begin(), reports.end(), faster);
   document.title = workload(reports.front());
-  document.verdict = {{.text = fmt::format("fastest: {}, {}", fastest.request.gpu,
-                                           format_ms(fastest.latency.total_ms))}};
-  if (fastest.memory.fits)
-    document.verdict.push_back(
-        {.text = fits_text(fastest.memory), .tone = *fastest.memory.fits ? Tone::Good : Tone::Bad});
+  document.verdict = verdict_of(reports);
   ordered_json json{{"schema", 1}, {"gpus", ordered_json::array()}};
   for (const Report& report : reports) {
     json["gpus"].push_back(gpu_row(report, slowest.latency.total_ms));

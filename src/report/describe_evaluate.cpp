@@ -25,17 +25,6 @@ constexpr std::string_view kLegend =
     "inside is the share of rows in the stated 80 % interval; trivial is roofline / u + c and "
     "neusight the published formulation, both fitted on the same rows as ours.";
 
-std::vector<Verdict> verdict_of(const std::vector<ErrorSummary>& summary) {
-  const auto all = std::find_if(summary.begin(), summary.end(),
-                                [](const ErrorSummary& s) { return s.group == "all"; });
-  if (all == summary.end()) return {};
-  std::string text =
-      fmt::format("mean error {:.1f} % of {}", 100 * all->mean_error, number_of(all->cases, "row"));
-  if (const auto trivial = all->baseline("trivial"))
-    text += fmt::format(", trivial baseline {:.1f} %", 100 * *trivial);
-  return {{.text = std::move(text)}};
-}
-
 /// Every measured row, for data formats; `more` are fields that only some files have.
 Table cases_table(const std::vector<std::string>& names) {
   std::vector<Column> columns;
@@ -50,7 +39,7 @@ void add_errors(const std::vector<ErrorSummary>& summary, const std::vector<std:
   if (!summary.empty()) document.sections.emplace_back(Figure(errors_chart(summary)));
   document.sections.emplace_back(errors_table(summary));
   document.sections.emplace_back(Note{.lines = {std::string(kLegend)}});
-  document.verdict = verdict_of(summary);
+  document.verdict = errors_verdict(summary);
 }
 
 std::vector<std::string> heading_of(const calibration::Evaluation& evaluation) {

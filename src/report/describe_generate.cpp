@@ -30,6 +30,14 @@ std::string time_text(const Interval& time) {
   return fmt::format("{} ({})", format_ms(time.value), interval_text(time.low, time.high));
 }
 
+std::string tokens_text(const GenerateReport& report) {
+  const Interval& rate = report.tokens_per_s;
+  std::string text = throughput(rate.value, "tokens", report.gpus);
+  if (!states_interval(rate.low, rate.high)) return text + " (no interval)";
+  return text +
+         fmt::format(" (80 % interval {} to {})", per_second(rate.low), per_second(rate.high));
+}
+
 ordered_json ends_json(const Interval& interval) {
   return {{"low", interval.low}, {"high", interval.high}};
 }
@@ -43,9 +51,13 @@ std::string generation_title(const GenerateReport& report) {
   const GenerateRequest& request = report.request;
   std::string text =
       fmt::format("{}, {} tokens in, {} out, ", report.model_name, request.isl, request.osl);
-  text += request.concurrency ? fmt::format("{} requests in flight{}", report.batch,
-                                            request.disaggregated ? ", prompts elsewhere" : "")
-                              : fmt::format("batch {}", report.batch);
+  if (request.concurrency) {
+    text += fmt::format("{} requests in flight", *request.concurrency);
+    if (report.batch < *request.concurrency) text += fmt::format(" of which {} run", report.batch);
+    if (request.disaggregated) text += ", prompts elsewhere";
+  } else {
+    text += fmt::format("batch {}", report.batch);
+  }
   return text + fmt::format(", {}, {}", request.step.dtype, request.step.stack);
 }
 
@@ -92,11 +104,7 @@ Facts generation_facts(const GenerateReport& report) {
                        {"request", time_text(report.request_ms)}}};
   if (!report.decode.assumed.empty())
     facts.rows.push_back({"assumed", fmt::format("{}", fmt::join(report.decode.assumed, ", "))});
-  std::string rate =
-      fmt::format("{:.4g} tokens/s (80 % interval {:.4g} to {:.4g})", report.tokens_per_s.value,
-                  report.tokens_per_s.low, report.tokens_per_s.high);
-  if (report.gpus > 1) rate += fmt::format(", {:.4g} per GPU", report.tokens_per_s_per_gpu);
-  facts.rows.push_back({"throughput", std::move(rate)});
+  facts.rows.push_back({"throughput", tokens_text(report)});
   if (report.energy_per_token_j)
     facts.rows.push_back({"energy", fmt::format("{:.3g} J per token at most: boards at their limit",
                                                 *report.energy_per_token_j)});
@@ -126,6 +134,24 @@ Facts generation_memory(const GenerateReport& report) {
   return facts;
 }
 
+/// One row for CSV: the tree itself.
+Table generation_row() {
+  Table table{.kind = "generation", .rows = {.first = "/"}, .columns = {}, .shown = false};
+  const auto add = [&](const std::string& at, const std::string& name = {}) {
+    table.columns.push_back({.title = at, .fields = {{at, name}}});
+  };
+  for (const char* at : {"model", "gpu", "gpus", "isl", "osl", "batch", "concurrency"}) add(at);
+  for (const std::string at : {"ttft_ms", "tpot_ms", "request_ms", "tokens_per_s"}) {
+    add(at);
+    add("intervals/" + at + "/low", at + "_low");
+    add("intervals/" + at + "/high", at + "_high");
+  }
+  for (const char* at : {"tokens_per_s_per_gpu", "energy_per_token_j", "largest_batch"}) add(at);
+  for (const std::string at : {"total_bytes", "capacity_bytes", "fits"})
+    add("memory/" + at, at == "fits" ? at : "memory_" + at);
+  return table;
+}
+
 }  // namespace
 
 Document describe(const GenerateReport& report) {
@@ -135,11 +161,15 @@ Document describe(const GenerateReport& report) {
                                   report.gpus > 1 ? fmt::format("{} x ", report.gpus) : "",
                                   report.gpu_name, report.decode.predictor);
   document.verdict = {
-      {.text = fmt::format("{:.4g} tokens/s, {} per token", report.tokens_per_s.value,
+      {.text = fmt::format("{}, {} per token", throughput(report.tokens_per_s.value, "tokens", 1),
                            format_ms(report.tpot_ms.value))}};
+  if (report.memory.fits)
+    document.verdict.push_back(
+        {.text = fits_text(report.memory), .tone = *report.memory.fits ? Tone::Good : Tone::Bad});
   document.data = generation_json(report);
   document.sections.push_back(generation_facts(report));
   document.sections.push_back(generation_memory(report));
+  document.sections.push_back(generation_row());
   document.warnings = warnings_of(report.warnings);
   document.provenance = report.provenance;
   return document;

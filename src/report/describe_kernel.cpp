@@ -38,6 +38,7 @@ ordered_json kernel_json(const KernelReport& kernel) {
   ordered_json row = operator_json(kernel.row);
   row["gpu"] = kernel.gpu_name;
   row["predictor"] = kernel.predictor;
+  row["residency"] = kernel.residency;
   row["in_stream_ms"] = kernel.row.latency_ms;
   row["isolated"] = {{"latency_ms", kernel.isolated.latency_ms},
                      {"low_ms", kernel.isolated.low_ms},
@@ -72,6 +73,9 @@ Facts kernel_facts(const KernelReport& kernel, bool titled) {
                               format_bytes(Bytes::from_base(row.traffic.l1)),
                               format_bytes(Bytes::from_base(row.traffic.l2)),
                               format_bytes(Bytes::from_base(row.traffic.dram)))});
+  facts.rows.push_back({"residency", kernel.residency == "warm"
+                                         ? "warm: repeated, it finds what fits in the L2"
+                                         : "cold: its operands come from DRAM"});
   if (!row.algorithm.empty()) facts.rows.push_back({"algorithm", row.algorithm});
   facts.rows.push_back({"tile", fmt::format("{}, {:.2f} waves, wave factor {:.2f}", row.tile,
                                             row.waves, row.wave_factor)});

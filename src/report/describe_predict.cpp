@@ -49,10 +49,9 @@ std::string work_text(const Report& report) {
 std::string throughput_text(const Report& report) {
   const ThroughputReport& t = report.throughput;
   std::vector<std::string> parts;
-  if (t.tokens_per_s) parts.push_back(per_second(*t.tokens_per_s) + " tokens/s");
-  if (t.images_per_s) parts.push_back(fmt::format("{:.4g} images/s", *t.images_per_s));
-  if (report.parallel && report.parallel->gpus > 1 && t.tokens_per_s_per_gpu)
-    parts.push_back(fmt::format("{:.4g} per GPU", *t.tokens_per_s_per_gpu));
+  const std::int64_t gpus = report.parallel ? report.parallel->gpus : 1;
+  if (t.tokens_per_s) parts.push_back(throughput(*t.tokens_per_s, "tokens", gpus));
+  if (t.images_per_s) parts.push_back(throughput(*t.images_per_s, "images", gpus));
   if (t.mfu) parts.push_back(fmt::format("MFU {:.1f} %", *t.mfu * 100));
   if (t.mbu && report.request.phase == "decode")
     parts.push_back(fmt::format("MBU {:.1f} %", *t.mbu * 100));
@@ -179,10 +178,7 @@ std::vector<Verdict> verdict_of(const Report& report) {
   std::vector<Verdict> verdict{{.text = step_text(report)}};
   const MemoryReport& memory = report.memory;
   if (memory.fits) {
-    verdict.push_back(
-        {.text = fmt::format("{}: {} of {}", *memory.fits ? "fits" : "does not fit",
-                             bytes_text(memory.total_bytes), bytes_text(*memory.capacity_bytes)),
-         .tone = *memory.fits ? Tone::Good : Tone::Bad});
+    verdict.push_back({.text = fits_text(memory), .tone = *memory.fits ? Tone::Good : Tone::Bad});
   }
   const auto most =
       std::max_element(report.limiter_share.begin(), report.limiter_share.end(),

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -55,11 +56,28 @@ std::string total_text(const roofline::Chart& chart) {
   if (total.flops)
     text += fmt::format(", {}{}", bound, operations_text(*total.flops, operations_of(chart), 4));
   if (const auto rate = total.rate()) {
-    const double value = chart_gflops(chart, *rate);
-    text += fmt::format(fmt::runtime(value >= 1e3 ? ", {}{:.0f} {}" : ", {}{:.4g} {}"), bound,
-                        value, rate_unit(chart));
+    text += ", ";
+    text += bound;
+    text += chart.binary_units
+                ? fmt::format("{} {}", per_second(chart_gflops(chart, *rate)), rate_unit(chart))
+                : operations_text(Flops::from_base(rate->base()), operations_of(chart), 4) + "/s";
   }
   return text;
+}
+
+/// What was measured, and where most of its time goes.
+std::vector<Verdict> verdict_of(const roofline::Chart& chart) {
+  std::vector<Verdict> verdict{{.text = total_text(chart)}};
+  std::map<std::string, double> share;
+  for (const roofline::Point& point : chart.points) {
+    if (!point.limiter.empty()) share[point.limiter] += point.time_fraction;
+  }
+  const auto most = std::max_element(
+      share.begin(), share.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != share.end() && most->second > 0)
+    verdict.push_back({.text = fmt::format("{:.0f} % of the time in kernels limited by {}",
+                                           100 * most->second, most->first)});
+  return verdict;
 }
 
 std::string total_intensities(const roofline::Chart& chart) {
@@ -396,7 +414,7 @@ Document describe(const roofline::Chart& chart, RooflineView view, const Describ
   document.sections.emplace_back(total_facts(chart));
   add_roofs(chart, document);
   if (!chart.points.empty()) {
-    document.verdict = {{.text = total_text(chart)}};
+    document.verdict = verdict_of(chart);
     document.sections.emplace_back(Figure(
         RooflineChart{.chart = std::make_shared<const roofline::Chart>(chart), .view = view}));
     if (chart.comparison) add_comparison(*chart.comparison, "/comparison", options, document);

@@ -195,9 +195,10 @@ BarChart speedup_chart(const ScaleStep& step) {
     auto row = std::find_if(rows.begin(), rows.end(),
                             [&](const ordered_json& one) { return one["label"] == label; });
     if (row == rows.end()) {
-      rows.push_back({{"label", label}});
+      rows.push_back({{"label", label}, {"members", ordered_json::array()}});
       row = rows.end() - 1;
     }
+    (*row)["members"].push_back(variant_name(variant));  // what a page searches and marks
     (*row)[series] = variant.speedup;
     if (!states_interval(variant.speedup_low, variant.speedup_high)) return;
     (*row)[series + "_low"] = variant.speedup_low;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `rooftile evaluate steps` and `nodes`: whole steps and traced nodes beside measured ones.
+// `rooftile evaluate steps` and `nodes`: whole steps and traced nodes next to measured ones.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "calibration/nodes.h"
 #include "calibration/steps.h"
+#include "core/number_of.h"
 #include "core/provenance.h"
 #include "report/describe.h"
 #include "report/errors.h"
@@ -68,6 +70,28 @@ Table skipped_rows(const calibration::StepEvaluation& evaluation) {
           .data = false};
 }
 
+/// Measured and predicted time of every class, all steps together.
+BarChart node_chart(const calibration::NodeEvaluation& evaluation) {
+  ordered_json rows = ordered_json::array();
+  for (const calibration::NodeClass& one : evaluation.classes) {
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const ordered_json& known) { return known["class"] == one.kind; });
+    if (row == rows.end()) {
+      rows.push_back({{"class", one.kind}, {"measured_ms", 0.0}, {"predicted_ms", 0.0}});
+      row = rows.end() - 1;
+    }
+    (*row)["measured_ms"] = (*row)["measured_ms"].get<double>() + one.measured_ms;
+    (*row)["predicted_ms"] = (*row)["predicted_ms"].get<double>() + one.predicted_ms;
+  }
+  return {.title = "Time by class of nodes, all steps",
+          .axis = "time",
+          .unit = Unit::Milliseconds,
+          .rows = {.own = std::move(rows)},
+          .label = "class",
+          .series = {{.name = "measured", .at = "measured_ms", .color = "#56b4e9"},
+                     {.name = "predicted", .at = "predicted_ms", .color = "#0072b2"}}};
+}
+
 }  // namespace
 
 Document describe(const calibration::StepEvaluation& evaluation) {
@@ -86,10 +110,13 @@ Document describe(const calibration::StepEvaluation& evaluation) {
   document.sections.emplace_back(
       Note{.lines = {evaluation.left_out
                          ? std::string("Every GPU with costs of the software stacks that were "
-                                       "fitted without its rows.")
+                                       "fitted without its rows of sources that show several GPUs.")
                          : fmt::format("Predictor {}, with the costs of the software stacks as "
                                        "shipped.",
                                        evaluation.predictor)}});
+  document.verdict = errors_verdict(evaluation.summary);
+  if (!evaluation.summary.empty())
+    document.sections.emplace_back(Figure(errors_chart(evaluation.summary)));
   document.sections.emplace_back(errors_table(evaluation.summary));
   document.sections.emplace_back(Note{.lines = {std::string(kStepLegend)}});
   if (!evaluation.skipped.empty()) document.sections.emplace_back(skipped_rows(evaluation));
@@ -126,6 +153,12 @@ Document describe(const calibration::NodeEvaluation& evaluation) {
   json["provenance"] = provenance_json(evaluation.provenance);
   json["warnings"] = evaluation.warnings;
   document.data = std::move(json);
+  document.verdict = {{.text = evaluation.missing.empty()
+                                   ? "every node above 1 % of its step has a kernel"
+                                   : fmt::format("{} without a kernel",
+                                                 number_of(evaluation.missing.size(), "node")),
+                       .tone = evaluation.missing.empty() ? Tone::Good : Tone::Bad}};
+  if (!evaluation.classes.empty()) document.sections.emplace_back(Figure(node_chart(evaluation)));
   document.sections.emplace_back(Table{
       .kind = "class",
       .title = "nodes of measured steps by class, and our kernels for them",

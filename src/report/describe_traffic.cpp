@@ -21,6 +21,26 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// Time by limiter, of all launches.
+std::map<std::string, double> limiter_times(const TrafficReport& report) {
+  std::map<std::string, double> times;
+  for (const LayerTraffic& layer : report.layers)
+    times[layer.limiter] += layer.latency_ms * static_cast<double>(layer.count);
+  if (report.host_ms > 0) times["host"] += report.host_ms;
+  return times;
+}
+
+std::vector<Verdict> verdict_of(const TrafficReport& report) {
+  std::vector<Verdict> verdict{{.text = format_ms(report.total_ms)}};
+  const auto times = limiter_times(report);
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != times.end() && report.total_ms > 0)
+    verdict.push_back({.text = fmt::format("{:.0f} % of the time limited by {}",
+                                           100 * most->second / report.total_ms, most->first)});
+  return verdict;
+}
+
 std::string bytes_of(double bytes) {
   return format_bytes(Bytes::from_base(bytes));
 }
@@ -123,8 +143,8 @@ Table algorithms_table(const LayerTraffic& layer) {
                {.title = "FLOPs", .fields = {{"flops"}}, .unit = Unit::Flops, .rank = Rank::Useful},
                bytes_column("L1", "l1_bytes", Rank::Detail),
                bytes_column("L2", "l2_bytes", Rank::Detail),
-               bytes_column("DRAM rd", "dram_read_bytes", Rank::Useful),
-               bytes_column("wr", "dram_write_bytes", Rank::Extra),
+               bytes_column("DRAM read", "dram_read_bytes", Rank::Useful),
+               bytes_column("written", "dram_write_bytes", Rank::Extra),
                {.title = "time", .fields = {{"latency_ms"}}, .unit = Unit::Milliseconds},
                {.title = "limiter", .fields = {{"limiter"}}}},
           .indent = 2,
@@ -175,20 +195,17 @@ std::string exact_text(const TrafficReport& report) {
 }
 
 Facts total_facts(const TrafficReport& report) {
-  std::map<std::string, double> share;
   LevelBytes sum;
   double written = 0;
   for (const LayerTraffic& layer : report.layers) {
     const auto count = static_cast<double>(layer.count);
-    share[layer.limiter] += layer.latency_ms * count;
     sum.l1 += layer.read.l1 * count;
     sum.l2 += layer.read.l2 * count;
     sum.dram += layer.read.dram * count;
     written += layer.dram_written * count;
   }
-  if (report.host_ms > 0) share["host"] += report.host_ms;
   std::vector<std::string> parts;
-  for (const auto& [name, ms] : share)
+  for (const auto& [name, ms] : limiter_times(report))
     parts.push_back(
         fmt::format("{} {:.0f} %", name, report.total_ms > 0 ? 100 * ms / report.total_ms : 0.0));
   Facts facts{.rows = {{"all layers",
@@ -211,7 +228,7 @@ Document describe(const TrafficReport& report) {
   document.subtitle =
       fmt::format("traffic model: {}; bytes are loads of one launch; % of the roofs of L1/L2/DRAM",
                   report.traffic_model);
-  document.verdict = {{.text = fmt::format("{} in all", format_ms(report.total_ms))}};
+  document.verdict = verdict_of(report);
   document.data = traffic_json(report);
   document.sections.emplace_back(Figure(traffic_chart(report)));
   if (report.layers.size() > 1) document.sections.emplace_back(total_facts(report));

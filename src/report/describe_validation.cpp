@@ -164,6 +164,7 @@ Document describe(const calibration::ValidationTable& table) {
   Document document;
   document.title = table.title;
   document.data = validation_json(table);
+  document.verdict = errors_verdict(table.summary);
   if (!table.summary.empty()) document.sections.emplace_back(Figure(errors_chart(table.summary)));
   document.sections.emplace_back(shown_table(table));
   document.sections.emplace_back(Note{.lines = table.notes});

@@ -187,7 +187,7 @@ std::vector<std::string> folded(const std::vector<Warning>& warnings) {
     std::string line = kind.subjects.empty() ? "" : subjects_text(kind.subjects) + ": ";
     line += kind.first->text;
     if (!kind.same && !kind.subjects.empty())
-      line += fmt::format(" ({}; the others alike)", kind.subjects.front());
+      line += fmt::format(" (figures for {}, similar for the others)", kind.subjects.front());
     if (kind.subjects.empty() && kind.count > 1)
       line += fmt::format(" (and {} more like it)", kind.count - 1);
     lines.push_back(std::move(line));

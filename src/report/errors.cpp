@@ -2,10 +2,12 @@
 #include "report/errors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/number_of.h"
 #include "report/interval.h"
 
 namespace rooftile::report {
@@ -108,6 +110,27 @@ BarChart errors_chart(std::span<const ErrorSummary> summary) {
               "whiskers: from the median to 90 % of the rows{}",
               cut ? fmt::format("; the first {} of {} groups", kMostBars, summary.size())
                   : std::string())};
+}
+
+std::vector<Verdict> errors_verdict(std::span<const ErrorSummary> summary) {
+  if (summary.empty()) return {};
+  constexpr std::size_t kMostGroups = 6;
+  const auto depth = [](const ErrorSummary& s) {
+    return s.group == "all" ? -1 : std::count(s.group.begin(), s.group.end(), '/');
+  };
+  const auto least =
+      depth(*std::min_element(summary.begin(), summary.end(),
+                              [&](const auto& a, const auto& b) { return depth(a) < depth(b); }));
+  std::vector<std::string> parts;
+  for (const ErrorSummary& s : summary) {
+    if (depth(s) != least || parts.size() >= kMostGroups) continue;
+    std::string text = fmt::format("{}{:.1f} % of {}", s.group == "all" ? "" : s.group + " ",
+                                   100 * s.mean_error, number_of(s.cases, "row"));
+    if (const auto trivial = s.baseline("trivial"))
+      text += fmt::format(" (trivial baseline {:.1f} %)", 100 * *trivial);
+    parts.push_back(std::move(text));
+  }
+  return {{.text = fmt::format("mean error {}", fmt::join(parts, ", "))}};
 }
 
 std::string accuracy_heading(const std::string& predictor, bool left_out) {

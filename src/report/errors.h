@@ -23,6 +23,9 @@ Table errors_table(std::span<const ErrorSummary> summary);
 /// Mean error per group, with the trivial baseline as a tick.
 BarChart errors_chart(std::span<const ErrorSummary> summary);
 
+/// The mean error of all rows, or of the groups that are not part of another.
+std::vector<Verdict> errors_verdict(std::span<const ErrorSummary> summary);
+
 /// By which weights the predictions were made.
 std::string accuracy_heading(const std::string& predictor, bool left_out);
 

@@ -184,4 +184,10 @@ std::string per_second(double rate) {
   return rate < kDigitsEnough ? fmt::format("{:.4g}", rate) : fmt::format("{:.0f}", rate);
 }
 
+std::string throughput(double rate, std::string_view what, std::int64_t gpus) {
+  const std::string all = fmt::format("{} {}/s", per_second(rate), what);
+  if (gpus <= 1) return all;
+  return fmt::format("{}, {} per GPU", all, per_second(rate / static_cast<double>(gpus)));
+}
+
 }  // namespace rooftile::report

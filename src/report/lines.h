@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,5 +55,8 @@ std::string csv_field(std::string_view text);
 
 /// Per second, without powers of ten: "412.3", "100800".
 std::string per_second(double rate);
+
+/// "15300 tokens/s, 1912 per GPU"; one GPU is not told apart.
+std::string throughput(double rate, std::string_view what, std::int64_t gpus);
 
 }  // namespace rooftile::report

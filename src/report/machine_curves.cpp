@@ -85,18 +85,21 @@ MachineCurves machine_curves(std::span<const Sample> samples, const hardware::Ce
   return machine;
 }
 
+std::string ceiling_rate(const Ceiling& ceiling) {
+  return ceiling.dtype ? format_rate(FlopsPerSecond::from_base(ceiling.value), *ceiling.dtype, 3)
+                       : format_rate(BytesPerSecond::from_base(ceiling.value));
+}
+
+std::string ceiling_text(const Ceiling& ceiling) {
+  return fmt::format("{} {}", ceiling.name, ceiling_rate(ceiling));
+}
+
 namespace {
 
 std::vector<CurveChart::Ceiling> ceiling_lines(const std::vector<Ceiling>& ceilings) {
   std::vector<CurveChart::Ceiling> lines;
   for (const Ceiling& ceiling : ceilings) {
-    lines.push_back(
-        {.name = ceiling.name,
-         .text = fmt::format("{} {}", ceiling.name,
-                             ceiling.dtype ? format_rate(FlopsPerSecond::from_base(ceiling.value),
-                                                         *ceiling.dtype, 3)
-                                           : format_rate(BytesPerSecond::from_base(ceiling.value))),
-         .value = ceiling.value});
+    lines.push_back({.name = ceiling.name, .text = ceiling_text(ceiling), .value = ceiling.value});
   }
   return lines;
 }

@@ -33,6 +33,10 @@ struct MachineCurves {
 MachineCurves machine_curves(std::span<const characterize::Sample> samples,
                              const hardware::Ceilings* ceilings);
 
+/// "117 GFLOP/s", "fp64 117 GFLOP/s"
+std::string ceiling_rate(const Ceiling& ceiling);
+std::string ceiling_text(const Ceiling& ceiling);
+
 std::vector<CurveChart> charts_of(const MachineCurves& machine);
 
 }  // namespace rooftile::report

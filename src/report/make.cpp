@@ -2,10 +2,12 @@
 #include "report/make.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "hardware/plausible.h"
 #include "report/breakdown.h"
@@ -229,6 +231,25 @@ ThroughputReport make_throughput(const Report& report, const graph::Graph& graph
   return rates;
 }
 
+namespace {
+
+/// Where the ceilings are from, and what the times are calibrated by.
+std::string roofs_text(const hardware::Machine& machine) {
+  if (!machine.ceilings) return "data sheet";
+  const hardware::Ceilings& file = *machine.ceilings;
+  const bool measured = !file.bandwidth.empty() || !file.rate.empty();
+  const std::string roofs = measured ? fmt::format("measured, {}", file.file) : "data sheet";
+  if (!file.calibration) return roofs;
+  std::vector<std::string> by;
+  if (!file.calibration->rows.empty())
+    by.push_back(number_of(file.calibration->rows.size(), "kernel"));
+  if (file.calibration->steps) by.push_back(number_of(file.calibration->steps->rows, "step"));
+  if (file.calibration->links) by.push_back(number_of(file.calibration->links->rows, "collective"));
+  return fmt::format("{}, calibrated by {} ({})", roofs, fmt::join(by, ", "), file.file);
+}
+
+}  // namespace
+
 Report make(const Request& resolved, const graph::Graph& graph, const hardware::Machine& machine,
             const aggregate::StepEstimate& step, const aggregate::MemoryEstimate& memory) {
   Report report;
@@ -236,8 +257,7 @@ Report make(const Request& resolved, const graph::Graph& graph, const hardware::
   report.model_name = graph.name;
   report.gpu_name = machine.gpu.name;
   report.predictor = resolved.predictor;
-  report.roofs =
-      machine.ceilings ? fmt::format("measured, {}", machine.ceilings->file) : "data sheet";
+  report.roofs = roofs_text(machine);
   report.parameters = graph.parameters + graph.idle_parameters;
   // Accumulating gradients is part of the backward pass, as in the measured steps.
   report.latency = {.total_ms = to_ms(step.total),

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/provenance.h"
+#include "core/text.h"
 #include "report/breakdown.h"
 #include "report/request_json.h"
 
@@ -216,6 +217,13 @@ std::vector<const PartReport*> waiting_parts(const Report& report) {
     if (!listed && part.latency_ms != 0) parts.push_back(&part);
   }
   return parts;
+}
+
+std::string fits_text(const MemoryReport& memory) {
+  if (!memory.fits) return "";
+  return fmt::format("{}: {} of {}", *memory.fits ? "fits" : "does not fit",
+                     format_bytes(Bytes::from_base(memory.total_bytes)),
+                     format_bytes(Bytes::from_base(*memory.capacity_bytes)));
 }
 
 std::string workload(const Report& report) {

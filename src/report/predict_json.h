@@ -29,4 +29,7 @@ std::vector<const PartReport*> waiting_parts(const Report& report);
 /// "gpt2-large, train, batch 4 x 1024 tokens, fp32"
 std::string workload(const Report& report);
 
+/// "fits: 20.1 GB of 80.0 GB", "does not fit: ..."; empty where the capacity is unknown.
+std::string fits_text(const MemoryReport& memory);
+
 }  // namespace rooftile::report

@@ -71,7 +71,7 @@ std::string limiter_name(const Point& point) {
   return "roof";
 }
 
-/// "68.0 % of DRAM; no FLOPs, not in the chart"
+/// "68.0 % of DRAM; not drawn: no FLOPs"
 std::string remark(const Point& point, bool drawn) {
   const profile::KernelRecord& record = point.record;
   std::string text;
@@ -82,8 +82,8 @@ std::string remark(const Point& point, bool drawn) {
   }
   if (drawn) return text;
   if (!text.empty()) text += "; ";
-  if (!record.flops || !record.flops_complete) return text + "FLOPs unknown, not in the chart";
-  return text + (record.zero_ai() ? "no FLOPs, not in the chart" : "not in the chart");
+  if (!record.flops || !record.flops_complete) return text + "not drawn: FLOPs unknown";
+  return text + (record.zero_ai() ? "not drawn: no FLOPs" : "not drawn");
 }
 
 std::string list_row(const Chart& chart, std::size_t i, double y, bool drawn) {

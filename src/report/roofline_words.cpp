@@ -56,10 +56,14 @@ std::string at_least_note(const roofline::Chart& chart) {
 }
 
 std::string census_text(const roofline::Total& total) {
-  if (!total.knows_zero_ai()) return "zero-AI: unknown, FLOPs were not counted";
+  if (!total.knows_zero_ai()) {
+    if (total.uncounted == total.kernels) return "zero-AI: unknown, FLOPs were not counted";
+    return fmt::format("zero-AI: none is known, FLOPs of {} of {} were not counted",
+                       total.uncounted, number_of(total.kernels, "kernel"));
+  }
   const roofline::Census& census = total.zero_ai;
   std::string text =
-      fmt::format("zero-AI: {}, {} ({} of launches, {} of time)",
+      fmt::format("zero-AI: {}, {} ({} of the launches, {} of the time)",
                   number_of(census.kernels, "kernel"), number_of(census.launches, "launch"),
                   percent_text(census.launch_fraction), percent_text(census.time_fraction));
   if (total.uncounted > 0) {
@@ -101,7 +105,7 @@ std::size_t run_of(const roofline::Chart& chart, const roofline::Point& point) {
 }
 
 std::string percent_text(double fraction) {
-  return fmt::format("{:.1f}%", fraction * 100);
+  return fmt::format("{:.1f} %", fraction * 100);
 }
 
 }  // namespace rooftile::report

@@ -31,7 +31,7 @@ std::string_view at_least(bool flops_complete);
 /// What ">=" means; empty when no kernel needs it.
 std::string at_least_note(const roofline::Chart& chart);
 
-/// "zero-AI: 3 kernels, 12 launches (10.0% of launches, 4.2% of time)"; says so where FLOPs are
+/// "zero-AI: 3 kernels, 12 launches (10.0 % of the launches, 4.2 % of the time)"; says so where FLOPs are
 /// unknown, of all kernels or of some.
 std::string census_text(const roofline::Total& total);
 

@@ -25,6 +25,7 @@ struct Group {
   std::string name;
   double ms = 0, l1 = 0, l2 = 0, dram = 0;
   std::map<std::string, double> limiters{};
+  std::vector<std::string> layers{};  ///< their names: what a page searches and marks
   std::size_t members = 0;
 
   void add(const LayerTraffic& layer) {
@@ -34,6 +35,7 @@ struct Group {
     l2 += layer.read.l2 * count;
     dram += (layer.read.dram + layer.dram_written) * count;
     limiters[layer.limiter] += layer.latency_ms * count;
+    layers.push_back(layer.name);
     ++members;
   }
   void add(const Group& other) {
@@ -42,6 +44,7 @@ struct Group {
     l2 += other.l2;
     dram += other.dram;
     for (const auto& [name_of_limiter, time] : other.limiters) limiters[name_of_limiter] += time;
+    layers.insert(layers.end(), other.layers.begin(), other.layers.end());
     ++members;
   }
   [[nodiscard]] std::string limiter() const {
@@ -83,7 +86,7 @@ std::vector<Group> groups_of(const TrafficReport& report) {
 
 ordered_json group_row(const Group& group, const TrafficReport& report) {
   const double seconds = group.ms * 1e-3;
-  ordered_json row{{"label", group.name}, {"time_ms", group.ms}};
+  ordered_json row{{"label", group.name}, {"members", group.layers}, {"time_ms", group.ms}};
   const auto put = [&](const char* level, double bytes, std::optional<double> ceiling) {
     if (ceiling && seconds > 0) row[level] = bytes / seconds / *ceiling;
   };
@@ -113,15 +116,16 @@ BarChart traffic_chart(const TrafficReport& report) {
   roof("L1", report.l1_ceiling);
   roof("L2", report.l2_ceiling);
   roof("DRAM", report.dram_ceiling);
-  BarChart chart{.title = "Bandwidth taken of each level, by time",
-                 .axis = "share of the level's bandwidth",
-                 .unit = Unit::Percent,
-                 .rows = {.own = std::move(rows)},
-                 .label = "label",
-                 .remark = "remark",
-                 .tone = "tone",
-                 .lines = {{.value = 1, .text = "roof"}},
-                 .note = roofs + "; time of all launches, its share and the limiter on the right"};
+  BarChart chart{
+      .title = "Share of each level's bandwidth, longest first",
+      .axis = "share of the level's bandwidth",
+      .unit = Unit::Percent,
+      .rows = {.own = std::move(rows)},
+      .label = "label",
+      .remark = "remark",
+      .tone = "tone",
+      .lines = {{.value = 1, .text = "roof"}},
+      .note = roofs + "; on the right: time of all launches, its share of the step, limiter"};
   const std::array<std::string, 3> keys{"l1", "l2", "dram"};
   for (std::size_t i = 0; i < keys.size(); ++i)
     chart.series.push_back({.name = std::string(kLevelColors[i].name),

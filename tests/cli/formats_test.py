@@ -29,6 +29,7 @@ def commands():
         'predict': (['predict', 'gpt2', '--seq', '64', '--gpu', 'l4', '--phase', 'train'],
                     PICTURES | {'trace'}),
         'compare': (['compare', 'gpt2', '--seq', '64', '--gpus', 'l4,t4'], PICTURES),
+        'generate': (['generate', 'gpt2', '--gpu', 'l4', '--isl', '64', '--osl', '8'], TABLES),
         'kernel': (['kernel', 'gemm', '--m', '64', '--n', '64', '--k', '64', '--gpu', 'l4'], TABLES),
         'traffic': (['traffic', 'alexnet', '--batch', '4', '--gpu', 'v100-sxm2-16gb'], PICTURES),
         'traffic conv': (['traffic', 'conv', *CONV, '--gpu', 'l4'], PICTURES),
@@ -39,6 +40,7 @@ def commands():
         'evaluate labels': (['evaluate', 'labels', str(golden / 'evaluate/labels.csv'), '--models',
                              str(golden / 'evaluate/models')], PICTURES),
         'evaluate kernels': (['evaluate', 'kernels', 'linear.csv'], PICTURES),
+        'evaluate steps': (['evaluate', 'steps', str(golden / 'evaluate/steps.csv')], PICTURES),
         'evaluate traffic': (['evaluate', 'traffic', 'random', '--count', '3'], PICTURES),
         'gpus': (['gpus'], TABLES),
         'a GPU': (['gpus', 'h100-sxm'], TABLES),
@@ -116,6 +118,8 @@ class Formats(unittest.TestCase):
         for name, text in self.each('svg'):
             root = xml.etree.ElementTree.fromstring(text)
             self.assertTrue(root.tag.endswith('svg'), name)
+            self.assertGreater(float(root.get('width')), 300, name)
+            self.assertGreater(float(root.get('height')), 100, name)
             self.assertLess(float(root.get('height')), 1600, name)
             self.assertNotIn('nan', text)
 

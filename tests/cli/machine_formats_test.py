@@ -77,7 +77,8 @@ class MachineFormats(unittest.TestCase):
         commands = re.findall(r'(?m)^  ([a-z]+) ', listed)
         self.assertIn('predict', commands)
         having = {command for command in commands
-                  if '--machine' in run([command, '--help-all'], self.folder.name).stdout}
+                  if re.search(r'(?m)^ +--machine ', run([command, '--help-all'],
+                                                         self.folder.name).stdout)}
         self.assertEqual(having, set(COMMANDS))
 
     def test_all_formats_give_the_same_numbers(self):

@@ -100,7 +100,7 @@ TEST(RooflineText, LowerBoundsAreMarkedInKernelsAndTotals) {
   EXPECT_FALSE(chart.total.flops_complete);
   const std::string text = text_in(chart, 100);
   // 2e9 FLOP in 4 ms are 500 GFLOP/s, on 1e8 bytes 20 FLOP/byte; all kernels: 5 ms and 2e8 bytes.
-  EXPECT_THAT(text, HasSubstr(">=2.000 GFLOP, >=400 GFLOP/s\nintensity  dram >=10, FLOP/byte\n"));
+  EXPECT_THAT(text, HasSubstr(">=2.000 GFLOP, >=400.0 GFLOP/s\nintensity  dram >=10, FLOP/byte\n"));
   EXPECT_THAT(text, HasSubstr(">=-/-/20    >=500  fp32     >=5.0 %"));
   EXPECT_THAT(text, HasSubstr("\n>= FLOP counters of 1 kernel are missing"));
   EXPECT_THAT(in_format("csv", chart), HasSubstr(",false,"));
@@ -117,7 +117,7 @@ TEST(RooflineText, IntegerOperationsAreNotFlop) {
   chart.roofs.compute[0].key = {DType::Int8, hardware::Pipe::Tensor};
   const std::string text = text_in(chart, 100);
   EXPECT_THAT(text, HasSubstr("int8_tensor 10.0 TOP/s"));
-  EXPECT_THAT(text, HasSubstr("2.000 GOP, 400 GOP/s\nintensity  dram 10, OP/byte"));
+  EXPECT_THAT(text, HasSubstr("2.000 GOP, 400.0 GOP/s\nintensity  dram 10, OP/byte"));
   EXPECT_THAT(text, Not(HasSubstr("FLOP")));
   EXPECT_EQ(rate_unit(with(kernel("gemm", 4, 2e9))), "GFLOP/s");
 }
@@ -187,9 +187,14 @@ TEST(ZeroAi, IsNotZeroWhereFlopsAreUnknown) {
   EXPECT_THAT(in_format("svg", none), HasSubstr("zero-AI: unknown"));
   EXPECT_THAT(in_format("json", none), HasSubstr("\"zero_ai\": null"));
   // Of two kernels one is unknown, the other has no FLOPs.
-  EXPECT_THAT(census_text(with(record).total),
-              HasSubstr("zero-AI: 1 kernel, 2 launches (50.0% of launches, 16.7% of time); FLOPs "
-                        "of 1 more kernel are unknown"));
+  EXPECT_THAT(
+      census_text(with(record).total),
+      HasSubstr("zero-AI: 1 kernel, 2 launches (50.0 % of the launches, 16.7 % of the time); FLOPs "
+                "of 1 more kernel are unknown"));
+  roofline::Total one_of_two = none.total;
+  one_of_two.uncounted = 1;
+  EXPECT_THAT(census_text(one_of_two),
+              HasSubstr("zero-AI: none is known, FLOPs of 1 of 2 kernels were not counted"));
 }
 
 TEST(HostileNames, LeaveNoControlInAnyView) {

@@ -95,7 +95,7 @@ TEST(Document, WarningsOfAKindAreOne) {
   EXPECT_THAT(folded({{.text = "needs 12 GB", .subject = "l4"},
                       {.text = "needs 14.5 GB", .subject = "t4"},
                       {.text = "other"}}),
-              ElementsAre("l4, t4: needs 12 GB (l4; the others alike)", "other"));
+              ElementsAre("l4, t4: needs 12 GB (figures for l4, similar for the others)", "other"));
   EXPECT_THAT(folded({{.text = "a 1"}, {.text = "a 2"}}), ElementsAre("a 1 (and 1 more like it)"));
 }
 
