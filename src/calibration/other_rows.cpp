@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -66,8 +67,81 @@ Status node_row(const Source& s, const Place& place, Dataset& dataset) {
   return {};
 }
 
-/// A fused mixture of experts: both products of all experts, the activation between them, tokens
-/// to experts and back. Balanced routing is modelled; the experts of other GPUs are not ours.
+namespace {
+
+/// A row of a balanced campaign of mixtures of experts, as one GPU sees it.
+struct ExpertRow {
+  std::string_view source;  ///< library and kernel; empty where the file has no such column
+  std::int64_t tokens = 1, hidden = 1, width = 1, top_k = 1, experts = 1, gpus = 1;
+  std::int64_t all = 1;    ///< token slots of all GPUs
+  std::int64_t slots = 1;  ///< those of this one
+  std::int64_t hit = 1;    ///< its experts that are hit
+};
+
+/// Token slots that a GPU of a balanced campaign works on. vLLM spreads all of them evenly over the
+/// GPUs. SGLang's campaign gives a token's experts to one GPU after another, and times the first:
+/// its times stay the same up to as many GPUs as a token has experts, and halve with each doubling
+/// from there on (a100-sxm-80gb, 16384 tokens, every model of the file).
+std::int64_t own_slots(const ExpertRow& row) {
+  const bool evenly = !row.source.starts_with("sglang");
+  if (!evenly && row.gpus <= row.top_k) return row.all;
+  const double share =
+      (evenly ? 1.0 : static_cast<double>(row.top_k)) / static_cast<double>(row.gpus);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(row.all) * share));
+}
+
+/// Nemotron-H's experts have no gate. Rows do not say so, but those of vLLM run in up to 0.62 of the
+/// time in which gated weights could be read; SGLang's do not (its campaign gates every model).
+bool plain_experts(const ExpertRow& row, std::int64_t inner) {
+  if (row.source.starts_with("sglang")) return false;
+  return (row.hidden == 2688 && inner == 1856 && row.experts == 128) ||
+         (row.hidden == 2048 && inner == 5120 && row.experts == 512);
+}
+
+/// Both products of all experts, the activation between them, tokens to experts and back. Every GPU
+/// holds all tokens: what is not a product runs over the slots of other GPUs too.
+Result<ops::KernelList> expert_kernels(const ExpertRow& row, const ops::LowerContext& context,
+                                       bool plain) {
+  const std::int64_t up = plain ? row.width : 2 * row.width;
+  const std::array<ops::AnyOp, 4> parts{
+      ops::AnyOp(
+          ops::ExpertLinear{.slots = row.slots, .experts = row.hit, .in = row.hidden, .out = up}),
+      ops::AnyOp(ops::Elementwise{.function = ops::Function::Mul,
+                                  .operands = plain ? ops::Operands::Unary : ops::Operands::Binary,
+                                  .shape = {row.all, row.width}}),
+      ops::AnyOp(ops::ExpertLinear{
+          .slots = row.slots, .experts = row.hit, .in = row.width, .out = row.hidden}),
+      ops::AnyOp(ops::MoeRouting{.step = ops::RoutingStep::Combine,
+                                 .tokens = row.tokens,
+                                 .experts = row.experts,
+                                 .top_k = row.top_k,
+                                 .width = row.hidden})};
+  ops::KernelList kernels;
+  for (const ops::AnyOp& part : parts) {
+    ROOFTILE_CHECK(ops::check(part));
+    ops::forward(part, context, kernels);
+  }
+  // vLLM's Triton kernels write zeros for the slots of other GPUs' experts, in both products.
+  const bool zeros =
+      row.source.starts_with("vllm") && row.source.find("triton") < row.source.size();
+  if (zeros && row.all > row.slots) {
+    const std::int64_t others = row.all - row.slots;
+    ROOFTILE_CHECK(ops::check_sizes("zeros", {others, up, row.hidden}));
+    kernels.insert(kernels.begin() + 1,
+                   ops::vector_kernel(context.precision,
+                                      {.op = "fill",
+                                       .kind = ops::KernelClass::Move,
+                                       .shape = {.rows = others, .columns = up + row.hidden},
+                                       .flop_per_element = 0.0,
+                                       .read = 0,
+                                       .written = others * (up + row.hidden)}));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+/// A fused mixture of experts. Balanced routing is modelled; the experts of other GPUs are not ours.
 Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
   ROOFTILE_TRY(const auto name, s.text("moe_dtype"));
   ROOFTILE_TRY(const auto distribution, s.text("distribution"));
@@ -76,41 +150,31 @@ Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
     ++dataset.skipped;
     return {};
   }
-  ROOFTILE_TRY(const auto tokens, s.size("num_tokens"));
-  ROOFTILE_TRY(const auto hidden, s.size("hidden_size"));
-  ROOFTILE_TRY(const auto inner, s.size("inter_size"));
-  ROOFTILE_TRY(const auto top_k, s.size("topk"));
-  ROOFTILE_TRY(const auto experts, s.size("num_experts"));
-  ROOFTILE_TRY(const auto tensor, s.size("moe_tp_size"));
-  ROOFTILE_TRY(const auto expert, s.size("moe_ep_size"));
-  const std::int64_t own = experts / expert;
-  const std::int64_t width = inner / tensor;
-  std::int64_t slots = 0;
-  if (own < 1 || width < 1 || __builtin_mul_overflow(tokens, top_k, &slots))
-    return bad_input(s.csv.where(), "no expert, or none of its columns, is left for a GPU");
-  // Every GPU holds all tokens: what is not a product runs over the slots of other GPUs too.
-  const std::int64_t all = slots;
-  slots = std::max<std::int64_t>(1, slots / expert);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
-  if (width > most) return bad_input(s.where("inter_size"), "is too large");
-  FusedLayer layer{.name = "moe", .gpu = place.gpu, .file = s.file, .line = s.line()};
-  const ops::LowerContext context{.precision = ops::precision_of(*dtype)};
-  const std::array<ops::AnyOp, 4> parts{
-      ops::AnyOp(ops::ExpertLinear{.slots = slots, .experts = own, .in = hidden, .out = 2 * width}),
-      ops::AnyOp(ops::Elementwise{.function = ops::Function::Mul,
-                                  .operands = ops::Operands::Binary,
-                                  .shape = {all, width}}),
-      ops::AnyOp(ops::ExpertLinear{.slots = slots, .experts = own, .in = width, .out = hidden}),
-      ops::AnyOp(ops::MoeRouting{.step = ops::RoutingStep::Combine,
-                                 .tokens = tokens,
-                                 .experts = experts,
-                                 .top_k = top_k,
-                                 .width = hidden})};
-  for (const ops::AnyOp& part : parts) {
-    if (auto status = ops::check(part); !status)
-      return bad_input(s.csv.where(), status.error().message, status.error().hint);
-    ops::forward(part, context, layer.kernels);
+  ExpertRow row;
+  if (s.header.find("kernel_source")) {
+    ROOFTILE_TRY(row.source, s.text("kernel_source"));
   }
+  ROOFTILE_TRY(row.tokens, s.size("num_tokens"));
+  ROOFTILE_TRY(row.hidden, s.size("hidden_size"));
+  ROOFTILE_TRY(const auto inner, s.size("inter_size"));
+  ROOFTILE_TRY(row.top_k, s.size("topk"));
+  ROOFTILE_TRY(row.experts, s.size("num_experts"));
+  ROOFTILE_TRY(const auto tensor, s.size("moe_tp_size"));
+  ROOFTILE_TRY(row.gpus, s.size("moe_ep_size"));
+  const std::int64_t own = row.experts / row.gpus;
+  row.width = inner / tensor;
+  if (own < 1 || row.width < 1 || __builtin_mul_overflow(row.tokens, row.top_k, &row.all))
+    return bad_input(s.csv.where(), "no expert, or none of its columns, is left for a GPU");
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  if (row.width > kMost) return bad_input(s.where("inter_size"), "is too large");
+  if (row.hidden > kMost) return bad_input(s.where("hidden_size"), "is too large");
+  row.slots = own_slots(row);
+  row.hit = std::min(own, std::max<std::int64_t>(1, row.all / row.gpus));
+  auto kernels =
+      expert_kernels(row, {.precision = ops::precision_of(*dtype)}, plain_experts(row, inner));
+  if (!kernels) return bad_input(s.csv.where(), kernels.error().message, kernels.error().hint);
+  FusedLayer layer{.name = "moe", .gpu = place.gpu, .file = s.file, .line = s.line()};
+  layer.kernels = *std::move(kernels);
   for (const ops::KernelWork& work : layer.kernels) {
     if (cost::bind(work, dataset.machines[place.gpu])) continue;
     ++dataset.skipped;

@@ -137,6 +137,27 @@ TEST_F(Rows, ExpertsAreALayerOfSeveralKernels) {
   EXPECT_EQ(evaluation.summary.front().group, "moe");
 }
 
+TEST_F(Rows, ExpertsOfAGpuAreThoseOfItsCampaign) {
+  const std::string header =
+      "kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+      "moe_ep_size,distribution,latency\n";
+  std::string text = header;
+  for (const char* source : {"vllm_x", "sglang_x"})
+    for (const int gpus : {1, 4, 8})
+      text += fmt::format("{},bfloat16,128,4096,2048,4,64,1,{},balanced,9\n", source, gpus);
+  const auto data = read({{"moe_a100_sxm.csv", text}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->layers.size(), 6U);
+  // 128 x 4 slots on 64 experts: all of them, 16 and 8 on a GPU. vLLM: 512, 128, 64 slots; SGLang:
+  // 512, 512 and half of them.
+  const std::pair<std::int64_t, std::int64_t> expected[] = {{64, 8}, {16, 8},  {8, 8},
+                                                            {64, 8}, {16, 32}, {8, 32}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto& shape = std::get<ops::GemmShape>(data->layers[i].kernels.front().shape);
+    EXPECT_EQ(std::pair(shape.batch, shape.m), expected[i]) << i;
+  }
+}
+
 TEST_F(Rows, ADeviceColumnNamesTheGpuWhereTheFileDoesNot) {
   const auto data = read({{"x.csv",
                            "device,op_name,nccl_dtype,num_gpus,message_size,latency\n"
