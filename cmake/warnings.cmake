@@ -10,8 +10,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 if(ROOFTILE_UNITY)
   # A local name that another file of the batch has, too, hides nothing that its own file can see.
-  target_compile_options(rooftile_warnings INTERFACE -Wno-shadow
-                                                     $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
+  target_compile_options(rooftile_warnings INTERFACE -Wno-shadow)
 endif()
 if(ROOFTILE_WERROR)
   target_compile_options(rooftile_warnings INTERFACE -Werror)
