@@ -158,6 +158,26 @@ TEST_F(Rows, ExpertsOfAGpuAreThoseOfItsCampaign) {
   }
 }
 
+TEST_F(Rows, ExpertsWriteZerosForOtherGpusAndMayHaveNoGate) {
+  const std::string header =
+      "kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+      "moe_ep_size,distribution,latency\n";
+  const auto data =
+      read({{"moe_h100_sxm.csv",
+             header + "vllm_triton,bfloat16,128,2688,1856,6,128,1,4,balanced,9\n"
+                      "sglang_triton,bfloat16,128,2688,1856,6,128,1,4,balanced,9\n"}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->layers.size(), 2U);
+  const auto& plain = data->layers[0].kernels;
+  ASSERT_EQ(plain.size(), 5U);
+  EXPECT_EQ(std::get<ops::GemmShape>(plain[0].shape).n, 1856);
+  // Three quarters of 128 x 6 slots, 1856 + 2688 columns of two bytes.
+  EXPECT_NEAR(plain[1].written.base(), 576.0 * 4544 * 2, 0.5);
+  const auto& gated = data->layers[1].kernels;
+  ASSERT_EQ(gated.size(), 4U);
+  EXPECT_EQ(std::get<ops::GemmShape>(gated[0].shape).n, 2 * 1856);
+}
+
 TEST_F(Rows, ADeviceColumnNamesTheGpuWhereTheFileDoesNot) {
   const auto data = read({{"x.csv",
                            "device,op_name,nccl_dtype,num_gpus,message_size,latency\n"
