@@ -48,7 +48,7 @@ Result<LinkSpec> read_link(const JsonView& object, const Plausible& range) {
   return link;
 }
 
-Result<LinkKind> read_kind(const JsonView& link) {
+Result<LinkKind> read_link_kind(const JsonView& link) {
   ROOFTILE_TRY(const JsonView member, link.at("kind"));
   ROOFTILE_TRY(const std::string text, member.string());
   std::vector<std::string_view> known;
@@ -149,7 +149,7 @@ Result<SystemSpec> parse_system(std::string_view text, std::string file) {
   ROOFTILE_TRY(system.gpus, gpus.integer(1, kMostGpus));
   ROOFTILE_TRY(const JsonView link, root.at("link"));
   ROOFTILE_CHECK(link.expect_keys(kLinkKeys));
-  ROOFTILE_TRY(system.kind, read_kind(link));
+  ROOFTILE_TRY(system.kind, read_link_kind(link));
   ROOFTILE_TRY(system.link, read_link(link, kLink));
   if (const auto network = root.find("network")) {
     ROOFTILE_CHECK(network->expect_keys(kNetworkKeys));

@@ -14,7 +14,7 @@ namespace rooftile::graph {
 namespace {
 
 constexpr std::size_t kMaxName = 100;
-constexpr std::size_t kMaxExpression = 200;
+constexpr std::size_t kMaxDimension = 200;
 
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -34,9 +34,9 @@ Result<std::int64_t> factor(const JsonView& value, std::string_view text, const 
 
 Result<std::int64_t> product(const JsonView& value, const Symbols& symbols) {
   ROOFTILE_TRY(const std::string text, value.string());
-  if (text.size() > kMaxExpression) {
+  if (text.size() > kMaxDimension) {
     return value.error(fmt::format("the size has {} characters", text.size()),
-                       fmt::format("up to {} characters", kMaxExpression));
+                       fmt::format("up to {} characters", kMaxDimension));
   }
   std::int64_t result = 1;
   for (const std::string_view part : split(text, '*')) {

@@ -19,7 +19,7 @@ constexpr std::array<Keys, 4> kPool{"kernel", "stride", "padding", "ceil_mode"};
 constexpr std::array<Keys, 1> kAdaptivePool{"output"};
 constexpr std::array<Keys, 2> kLinear{"out", "bias"};
 constexpr std::array<Keys, 1> kBmm{"transpose_second"};
-constexpr std::array<Keys, 4> kAttention{"heads", "kv_heads", "causal", "window"};
+constexpr std::array<Keys, 4> kAttentionKeys{"heads", "kv_heads", "causal", "window"};
 constexpr std::array<Keys, 1> kHeads{"heads"};
 constexpr std::array<Keys, 2> kEmbedding{"entries", "width"};
 constexpr std::array<Keys, 1> kBias{"bias"};
@@ -29,7 +29,7 @@ constexpr std::array<Keys, 1> kShape{"shape"};
 constexpr std::array<Keys, 1> kOrder{"order"};
 constexpr std::array<Keys, 1> kRows{"rows"};
 constexpr std::array<Keys, 1> kTopK{"top_k"};
-constexpr std::array<Keys, 3> kExperts{"experts", "out", "bias"};
+constexpr std::array<Keys, 3> kExpertKeys{"experts", "out", "bias"};
 constexpr std::array<Keys, 2> kSlice{"axis", "size"};
 
 constexpr NativeOp unary_op(std::string_view name, Function function) {
@@ -64,7 +64,7 @@ constexpr std::array kOps{
     NativeOp{.name = "attention",
              .min_inputs = 3,
              .max_inputs = 3,
-             .keys = kAttention,
+             .keys = kAttentionKeys,
              .infer = infer_attention},
     one_input("rotary", kHeads, infer_rotary),
     one_input("embedding", kEmbedding, infer_embedding),
@@ -73,7 +73,7 @@ constexpr std::array kOps{
     one_input("moe_select", kTopK, infer_moe_select),
     two_inputs("moe_dispatch", {}, infer_moe_dispatch),
     two_inputs("moe_combine", {}, infer_moe_combine),
-    one_input("expert_linear", kExperts, infer_expert_linear),
+    one_input("expert_linear", kExpertKeys, infer_expert_linear),
     one_input("layer_norm", kBias, infer_layer_norm),
     one_input("rms_norm", {}, infer_rms_norm),
     one_input("softmax", {}, infer_softmax),
