@@ -49,8 +49,6 @@ TilePlan cut_gemm(const ops::GemmShape& shape, const hardware::GpuSpec& gpu) {
   const std::int64_t columns = ceil_div(shape.n, best.n);
   plan.tiles = shape.batch * rows * columns;
   plan.concurrent = gpu.sm.count;
-  plan.padding = static_cast<double>(rows * best.m) / static_cast<double>(shape.m) *
-                 static_cast<double>(columns * best.n) / static_cast<double>(shape.n);
   return plan;
 }
 
@@ -62,7 +60,6 @@ TilePlan cut_rows(const ops::RowShape& shape, ops::KernelClass kind, const hardw
   SmLimits sm = sm_limits(gpu);
   if (!sm.max_threads) sm.max_threads = kUsualThreadsPerSm;
   plan.concurrent = gpu.sm.count * active_ctas({.threads = kVectorThreads}, sm);
-  plan.padding = static_cast<double>(plan.tiles * plan.tile_n) / static_cast<double>(elements);
   return plan;
 }
 
@@ -72,7 +69,6 @@ TilePlan cut_attention(const ops::AttentionShape& shape, const hardware::GpuSpec
   TilePlan plan{.tile_m = std::min(kQueries, shape.queries), .tile_n = shape.head_dim};
   plan.tiles = shape.batch * shape.heads * blocks;
   plan.concurrent = gpu.sm.count;
-  plan.padding = static_cast<double>(blocks * plan.tile_m) / static_cast<double>(shape.queries);
   return plan;
 }
 

@@ -22,7 +22,6 @@ struct TilePlan {
   std::int64_t cluster = 1;     ///< CTAs along m that load their columns of B once, by multicast
   std::int64_t tiles = 1;       ///< CTAs in the grid, split-K included
   std::int64_t concurrent = 1;  ///< CTAs the GPU runs at a time
-  double padding = 1.0;         ///< work of the padded tiles / useful work, >= 1
 
   /// tiles / concurrent; below 1 the GPU is not filled.
   [[nodiscard]] double waves() const {

@@ -139,7 +139,6 @@ std::optional<OperatorReport> predict_gemm(const KernelRecord& group, const ops:
     estimate.plan.tile_n = tile->n;
     estimate.plan.split_k = 1;
     estimate.plan.tiles = (*group.grid)[0] * (*group.grid)[1] * (*group.grid)[2];
-    estimate.plan.padding = 1.0;
     estimate.traffic = traffic::model(*work, estimate.plan, machine.gpu);
   }
   return report::make_operator({.kernel = kernel, .estimate = estimate}, machine);

@@ -112,8 +112,6 @@ mapping::TilePlan plan_of(const ops::GemmShape& shape, const GemmTime& time, con
   plan.cluster = static_cast<std::int64_t>(q.chip.cluster);
   plan.tiles = shape.batch * rows * columns * time.split_k;
   plan.concurrent = std::max<std::int64_t>(q.machine.gpu.sm.count, 1);
-  plan.padding = static_cast<double>(rows * plan.tile_m) / static_cast<double>(shape.m) *
-                 static_cast<double>(columns * plan.tile_n) / static_cast<double>(shape.n);
   return plan;
 }
 

@@ -33,7 +33,6 @@ TileWork product_tile(const ops::KernelWork& work, const ops::GemmShape& s,
   const std::int64_t rows = ceil_div(s.m, plan.tile_m);
   const std::int64_t columns = ceil_div(s.n, plan.tile_n);
   plan.tiles = s.batch * rows * columns;
-  plan.padding = real(rows * plan.tile_m) / real(s.m) * real(columns * plan.tile_n) / real(s.n);
   const double m = real(plan.tile_m);
   const double n = real(plan.tile_n);
   const double k = real(s.k);
@@ -51,7 +50,6 @@ TileWork row_tile(const ops::KernelWork& work, const ops::RowShape& s, mapping::
   plan.tile_n = std::max<std::int64_t>(longest, 1);
   const std::int64_t pieces = ceil_div(s.columns, plan.tile_n);
   plan.tiles = s.rows * pieces;
-  plan.padding = real(pieces * plan.tile_n) / real(s.columns);
   const double elements = real(s.rows) * real(s.columns);
   const double flop = work.kind == ops::KernelClass::Softmax ? kSoftmaxFlop
                       : work.kind == ops::KernelClass::Norm  ? kNormFlop

@@ -26,7 +26,6 @@ TEST(TilePlan, LargeGemmTakesTheLargestTile) {
   EXPECT_EQ(plan.tiles, 1024);
   EXPECT_DOUBLE_EQ(plan.waves(), 16.0);
   EXPECT_DOUBLE_EQ(plan.wave_factor(), 1.0);
-  EXPECT_DOUBLE_EQ(plan.padding, 1.0);
 }
 
 TEST(TilePlan, SmallGemmTakesSmallTilesToFillTheGpu) {
@@ -35,12 +34,11 @@ TEST(TilePlan, SmallGemmTakesSmallTilesToFillTheGpu) {
   EXPECT_GE(plan.tiles, 16);
 }
 
-TEST(TilePlan, PaddingCountsTheWastedEdge) {
-  // 129 columns need two tiles of 128: 256 / 129.
+TEST(TilePlan, AWastedEdgeIsATile) {
+  // 640 rows of tiles, and 129 columns are two tiles of 128.
   const TilePlan plan = decompose(gemm({.m = 128 * 640, .n = 129, .k = 64}), gpu_with(1));
-  EXPECT_NEAR(plan.padding,
-              static_cast<double>((129 + plan.tile_n - 1) / plan.tile_n * plan.tile_n) / 129.0,
-              1e-12);
+  ASSERT_EQ(plan.label(), "128x128");
+  EXPECT_EQ(plan.tiles, 640 * 2);
 }
 
 TEST(TilePlan, SoftmaxHasOneRowPerTile) {
