@@ -66,6 +66,8 @@ TEST(Expression, ListsAndTexts) {
 TEST(Expression, MistakesAreErrorsAndNothingWraps) {
   EXPECT_EQ(value("1 / 0"), "error: division by zero");
   EXPECT_EQ(value("9000000000000000000 * 9"), "error: the number is too large");
+  EXPECT_EQ(value("int(8999999999999999.0)"), "8999999999999999");
+  EXPECT_EQ(value("int(9000000000000000.0)"), "error: the number is too large");
   EXPECT_EQ(value("kinds[2]"), "error: a list of 2 has no element 2");
   EXPECT_EQ(value("nothing"), "error: unknown name");
   EXPECT_EQ(value("1 +"), "error: the expression ends too early");
