@@ -7,6 +7,7 @@
 // The duration of a profiler range is inflated by the replay and is not used.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -67,26 +68,30 @@ enum class Argument : std::uint8_t {
   ElementType
 };
 
+/// Versions write them with other capitals: "Input dims", "external id".
 Argument argument_named(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, Argument>, 15> kNames{{
+  constexpr std::array<std::pair<std::string_view, Argument>, 13> kNames{{
       {"grid", Argument::Grid},
       {"block", Argument::Block},
-      {"Input Dims", Argument::Shapes},
-      {"Input dims", Argument::Shapes},
-      {"Input type", Argument::Types},
-      {"Concrete Inputs", Argument::Texts},
-      {"External id", Argument::External},
+      {"input dims", Argument::Shapes},
+      {"input type", Argument::Types},
+      {"concrete inputs", Argument::Texts},
       {"external id", Argument::External},
       {"correlation", Argument::Correlation},
       {"device", Argument::Device},
-      {"Collective name", Argument::Collective},
-      {"In msg nelems", Argument::Sent},
-      {"Out msg nelems", Argument::Received},
-      {"Group size", Argument::GroupSize},
+      {"collective name", Argument::Collective},
+      {"in msg nelems", Argument::Sent},
+      {"out msg nelems", Argument::Received},
+      {"group size", Argument::GroupSize},
       {"dtype", Argument::ElementType},
   }};
+  const auto is = [key](std::string_view name) {
+    return std::equal(name.begin(), name.end(), key.begin(), key.end(), [](char a, char b) {
+      return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b);
+    });
+  };
   for (const auto& [name, argument] : kNames) {
-    if (name == key) return argument;
+    if (is(name)) return argument;
   }
   return Argument::Other;
 }
@@ -249,6 +254,9 @@ void TraceHandler::string(const std::string& value) {
     if (event_.types.size() < kMostInputs) event_.types.push_back(value);
   } else if (in_args(1) && argument_ == Argument::Texts) {
     if (event_.texts.size() < kMostInputs) event_.texts.push_back(value);
+  } else if (in_args(0) &&
+             (argument_ == Argument::External || argument_ == Argument::Correlation)) {
+    if (const auto id = parse_int(value)) argument_number(static_cast<double>(*id));
   } else if (in_args(0) && argument_ == Argument::Collective) {
     event_.message.name = value;
   } else if (in_args(0) && argument_ == Argument::ElementType) {

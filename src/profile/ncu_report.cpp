@@ -88,6 +88,11 @@ class MessageSource {
     ROOFTILE_TRY(const std::string_view next, source_.peek(1));
     return !next.empty();
   }
+  /// Whether a report begins here: the first, or another one that was glued to it.
+  Result<bool> at_report() {
+    ROOFTILE_TRY(const std::string_view next, source_.peek(kMagic.size()));
+    return next == kMagic;
+  }
   [[nodiscard]] std::uint64_t position() const { return position_; }
   [[nodiscard]] const std::string& name() const { return source_.name(); }
 
@@ -135,6 +140,7 @@ class NcuReport {
   Result<RawProfile> run();
 
  private:
+  Status file_header();
   Status block();
   Result<BlockHeader> block_header(std::string_view message);
   Status add_names(std::string_view table);
@@ -410,27 +416,39 @@ Status NcuReport::block() {
   return {};
 }
 
-Result<RawProfile> NcuReport::run() {
+/// Names of metrics are those of one report.
+Status NcuReport::file_header() {
   ROOFTILE_CHECK(messages_.skip(kMagic.size()));
   ROOFTILE_TRY(const std::string_view header, messages_.message());
+  names_.clear();
   std::optional<std::uint64_t> version;
   WireReader reader(header);
   for (WireField field; reader.next(field);) {
     if (field.number == 1 && field.type == WireType::Varint) version = field.value;
   }
   if (reader.damaged()) return damaged();
-  RawProfile& profile = builder_.profile();
   if (version != kKnownVersion) {
-    profile.notes.push_back(fmt::format(
+    builder_.profile().notes.push_back(fmt::format(
         "the report has format version {}, only {} was ever seen here: check the numbers against "
         "ncu --import {} --csv --page raw",
         version ? fmt::format("{}", *version) : "(none)", kKnownVersion, messages_.name()));
   }
+  return {};
+}
+
+Result<RawProfile> NcuReport::run() {
+  ROOFTILE_CHECK(file_header());
+  RawProfile& profile = builder_.profile();
   for (std::size_t blocks = 0;; ++blocks) {
     if (blocks == kMostBlocks) return bad_input(messages_.name(), "the report has too many blocks");
     ROOFTILE_TRY(const bool more, messages_.more());
     if (!more) break;
-    ROOFTILE_CHECK(block());
+    ROOFTILE_TRY(const bool another, messages_.at_report());
+    if (another) {
+      ROOFTILE_CHECK(file_header());
+    } else {
+      ROOFTILE_CHECK(block());
+    }
   }
   if (profile.kernels.empty()) {
     return bad_input(messages_.name(), "there are no kernels in this report",

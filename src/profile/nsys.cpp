@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/number_of.h"
 #include "core/text.h"
 #include "profile/database_layouts.h"
 #include "profile/importer.h"
@@ -76,7 +77,25 @@ class NsysImport {
     const auto found = id ? strings_.find(*id) : strings_.end();
     return found == strings_.end() ? std::string() : found->second;
   }
+  /// The column holds numbers of StringIds; some tools write the names themselves.
+  [[nodiscard]] std::string name_in(const DatabaseRow& row, int column) const {
+    const std::string_view text = row.text(column);
+    return text.empty() ? string(row.integer(column)) : std::string(text);
+  }
   [[nodiscard]] tl::unexpected<Error> nothing() const {
+    if (untimed_ > 0) {
+      return bad_input(name_,
+                       fmt::format("start or end of {} in {} is missing",
+                                   number_of(untimed_, "kernel"), kKernels),
+                       "export the report again: nsys export --type sqlite -o report.sqlite "
+                       "report.nsys-rep");
+    }
+    if (database_.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")) {
+      return bad_input(name_, "CUDA graphs were recorded as a whole, without the kernels in them",
+                       "record them: nsys profile --trace=cuda,nvtx --cuda-graph-trace=node -o "
+                       "report ./app, then nsys export --type sqlite -o report.sqlite "
+                       "report.nsys-rep");
+    }
     return bad_input(name_,
                      "nothing ran on a GPU in this export: it has no kernels (no rows of " +
                          std::string(kKernels) + ")",
@@ -90,6 +109,7 @@ class NsysImport {
   TimedLaunches launches_;
   Strings strings_;
   std::size_t string_bytes_ = 0;
+  std::int64_t untimed_ = 0;                      ///< kernels without a start or an end
   std::map<std::int64_t, std::int64_t> devices_;  ///< launches of each
 };
 
@@ -127,11 +147,12 @@ Status NsysImport::kernels() {
   return database_.each(
       std::string(kKernels), kKernelColumns, [&](const DatabaseRow& row) -> Status {
         const auto begin = row.integer(0), end = row.integer(1);
-        std::string name = string(row.integer(5));
-        if (name.empty()) name = string(row.integer(6));
-        if (name.empty()) name = string(row.integer(7));
-        if (name.empty()) name = "(unnamed)";
+        untimed_ += begin && end ? 0 : 1;
         if (!begin || !end) return {};
+        std::string name = name_in(row, 5);
+        if (name.empty()) name = name_in(row, 6);
+        if (name.empty()) name = name_in(row, 7);
+        if (name.empty()) name = "(unnamed)";
         if (*end < *begin) {
           return bad_input(name_, fmt::format("{} ends before it starts", printable(name)),
                            "the database is damaged; export it again");

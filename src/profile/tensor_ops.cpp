@@ -242,6 +242,8 @@ bool tensor_shape_unknown(const KernelSeries& kernel, const TensorQuestion& ques
 std::optional<RateKey> tensor_peak(std::string_view metric) {
   const auto name = parse_ops(metric, ".sum.peak_sustained");
   if (!name || name->sparsity == "sparsity_on") return std::nullopt;
+  // INT4 and INT1 run faster than INT8 and have no roof of their own.
+  if (name->src.starts_with("int") && name->src != "int8") return std::nullopt;
   return RateKey{source_dtype(name->src), Pipe::Tensor};
 }
 

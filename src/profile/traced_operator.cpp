@@ -104,9 +104,36 @@ struct AttentionArguments {
   bool heads_first, backward;
 };
 
+/// Sequences of any length, one after the other: [tokens, heads, width] and, behind the values, where
+/// each begins ([sequences + 1]). The trace has no lengths, only their sum.
+TracedWorks packed_attention(const Arguments& at, const AttentionArguments& where) {
+  const Dims q = at.dims(where.first), k = at.dims(where.first + 1), v = at.dims(where.first + 2);
+  const auto dtype = at.type(where.first);
+  if (!dtype || k.size() != 3 || v.size() != 3 || q[2] != k[2] || k[0] != v[0]) return {};
+  std::int64_t sequences = 0;
+  for (std::size_t i = where.first + 3; i < at.inputs().size() && sequences == 0; ++i) {
+    const Dims begins = at.dims(i);
+    const auto type = at.type(i);
+    const bool whole = type == DType::Int32 || type == DType::Int64;
+    if (begins.size() == 1 && whole) sequences = begins[0] - 1;
+  }
+  if (sequences < 1 || sequences > q[0] || sequences > k[0]) return {};
+  const ops::FusedAttention op{.shape = {.batch = sequences,
+                                         .heads = q[1],
+                                         .kv_heads = k[1],
+                                         .queries = q[0] / sequences,
+                                         .keys = k[0] / sequences,
+                                         .head_dim = q[2],
+                                         .causal = at.flag(where.causal),
+                                         .value_dim = v[2] != q[2] ? v[2] : 0}};
+  return {.kernels = main_of(lowered(op, *dtype, where.backward)),
+          .assumed = "the sequences of packed attention are taken as equally long"};
+}
+
 TracedWorks attention(const Arguments& at, const AttentionArguments& where) {
   const Dims q = at.dims(where.first), k = at.dims(where.first + 1), v = at.dims(where.first + 2);
   const auto dtype = at.type(where.first);
+  if (q.size() == 3 && !where.heads_first) return packed_attention(at, where);
   if (!dtype || q.size() != 4 || k.size() != 4 || q[0] != k[0] || q[3] != k[3]) return {};
   const std::size_t heads = where.heads_first ? 1 : 2, tokens = where.heads_first ? 2 : 1;
   // Either a flag, or the number of a kind of mask: 0 is none.
@@ -281,6 +308,10 @@ constexpr std::array kOperators{
     KnownOperator{"flash_attn::_flash_attn_forward", Rule::AttentionTokens, 0, 5},
     KnownOperator{"flash_attn::_flash_attn_backward", Rule::AttentionTokens, 1, 11, true},
     KnownOperator{"FlashAttnFunc", Rule::AttentionTokens, 0, 5},
+    KnownOperator{"flash_attn::_flash_attn_varlen_forward", Rule::AttentionTokens, 0, 9},
+    KnownOperator{"flash_attn::_flash_attn_varlen_backward", Rule::AttentionTokens, 1, 15, true},
+    KnownOperator{"FlashAttnVarlenFunc", Rule::AttentionTokens, 0, 9},
+    KnownOperator{"aiter::_flash_attn_varlen_forward", Rule::AttentionTokens},
     KnownOperator{"aiter::_flash_attn_forward", Rule::AttentionTokens, 0, 5},
     KnownOperator{"aiter::_flash_attn_backward", Rule::AttentionTokens, 1, 12, true},
     KnownOperator{"aiter::fmha_v3_fwd", Rule::AttentionTokens, 0, 5},

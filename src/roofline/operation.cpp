@@ -66,6 +66,15 @@ bool moves_only(std::string_view name) {
          name.find("copykernel") != std::string_view::npos;
 }
 
+/// Kernels of Eigen (TensorFlow) are named after their whole expression, in which single words
+/// mislead: "TensorConversionOp" is a cast, "scalar_sum_op" adds two tensors. Empty: none of them.
+std::string_view eigen_class(std::string_view name) {
+  if (name.find("eigenmetakernel") == std::string_view::npos) return {};
+  if (has_word(name, "tensorreductionop")) return "reduction";
+  const bool computes = has_word(name, "cwisebinaryop cwiseunaryop cwiseternaryop tensorselectop");
+  return computes ? "element-wise" : "data movement";
+}
+
 constexpr std::array kFormats{
     std::string_view("fp64"),     std::string_view("fp32"),     std::string_view("tf32"),
     std::string_view("fp16"),     std::string_view("bf16"),     std::string_view("half2"),
@@ -108,6 +117,7 @@ bool says_nothing(std::string_view token) {
 std::string_view operation_class(std::string_view kernel) {
   std::string name = to_lower(kernel);
   if (moves_only(name)) return "data movement";
+  if (const std::string_view eigen = eigen_class(name); !eigen.empty()) return eigen;
   // "convert" is not a convolution.
   constexpr std::string_view kConvert = "convert";
   for (std::size_t at = name.find(kConvert); at != std::string::npos; at = name.find(kConvert)) {

@@ -16,6 +16,7 @@
 #include "profile/select.h"
 #include "roofline/chart.h"
 #include "rooftile/roofline.h"
+#include "study/assumed_gpu.h"
 #include "study/roofline_predict.h"
 #include "study/session.h"
 
@@ -276,19 +277,6 @@ Result<roofline::Roofs> machine_roofs(const RooflineRequest& request, const Cata
   return roofline::roofs_of(machine);
 }
 
-std::optional<Hertz> mean_clock(const std::vector<roofline::NamedRun>& runs) {
-  double weighted = 0.0, time = 0.0;
-  for (const auto& named : runs) {
-    for (const auto& kernel : named.run.kernels) {
-      if (!kernel.clock || !kernel.time) continue;
-      weighted += kernel.clock->base() * kernel.time->base();
-      time += kernel.time->base();
-    }
-  }
-  if (!(time > 0.0)) return std::nullopt;
-  return Hertz::from_base(weighted / time);
-}
-
 Result<roofline::Roofs> choose_roofs(const RooflineRequest& request, const Catalog& catalog,
                                      const std::vector<roofline::NamedRun>& runs,
                                      const std::optional<hardware::Machine>& machine,
@@ -401,18 +389,22 @@ void warn_other_gpus(const std::vector<NamedProfile>& runs,
   }
 }
 
-/// Without roofs: which GPUs of the catalogue the export could be of.
-Status suggest_gpus(const Catalog& catalog, std::string_view isa, roofline::Chart& chart) {
-  for (profile::Warning& warning : chart.warnings) {
-    if (warning.name != "no-roofs" || isa.empty()) continue;
-    ROOFTILE_TRY(const auto gpus, hardware::list_gpus(catalog));
-    std::string list;
-    for (const hardware::GpuSpec& gpu : gpus) {
-      if (gpu.isa.starts_with(isa)) list += (list.empty() ? "" : ", ") + gpu.id;
-    }
-    if (!list.empty()) warning.message += fmt::format(" (with {}: {})", isa, list);
+/// All runs, evaluated with what the GPU's instruction set says of the counters.
+Result<std::vector<roofline::NamedRun>> evaluate_runs(
+    const RooflineRequest& request, const std::vector<NamedProfile>& profiles,
+    const std::optional<hardware::Machine>& machine, const Catalog& catalog) {
+  const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
+                                            .mean_clock = request.nersc,
+                                            .inner_join = request.nersc,
+                                            .tensor_512 = request.nersc,
+                                            .launch_groups = request.predict};
+  std::vector<roofline::NamedRun> runs;
+  for (const NamedProfile& named : profiles) {
+    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation, catalog));
+    run.label = named.label;
+    runs.push_back({.run = std::move(run), .files = named.profile.files});
   }
-  return {};
+  return runs;
 }
 
 }  // namespace
@@ -436,19 +428,21 @@ Result<roofline::Chart> Session::roofline(const RooflineRequest& request,
     adopt_device(run, described);
     if (device.empty()) device = run.profile.device.name;
   }
-  ROOFTILE_TRY(const auto machine, catalogue_machine(request, device, catalog()));
-  const profile::EvaluateOptions evaluation{.isa = machine ? machine->gpu.isa : std::string(),
-                                            .mean_clock = request.nersc,
-                                            .inner_join = request.nersc,
-                                            .tensor_512 = request.nersc,
-                                            .launch_groups = request.predict};
-  std::vector<roofline::NamedRun> runs;
-  for (const NamedProfile& named : profiles) {
-    ROOFTILE_TRY(profile::Run run, profile::evaluate(named.profile, evaluation, catalog()));
-    run.label = named.label;
-    runs.push_back({.run = std::move(run), .files = named.profile.files});
-  }
+  ROOFTILE_TRY(auto machine, catalogue_machine(request, device, catalog()));
+  ROOFTILE_TRY(auto runs, evaluate_runs(request, profiles, machine, catalog()));
   Warnings warnings;
+  std::string isa;
+  for (const NamedProfile& named : profiles) {
+    if (isa.empty()) isa = named.profile.device.isa;
+  }
+  if (!machine && device.empty() && !request.machine && described.roofs.empty()) {
+    ROOFTILE_TRY(auto assumed, assumed_gpu(runs, isa, catalog()));
+    if (assumed) {
+      machine = std::move(assumed->machine);
+      warnings.push_back(std::move(assumed->warning));
+      ROOFTILE_TRY(runs, evaluate_runs(request, profiles, machine, catalog()));
+    }
+  }
   std::vector<Input> inputs;
   if (machine) {
     inputs = inputs_of(*machine);
@@ -464,10 +458,6 @@ Result<roofline::Chart> Session::roofline(const RooflineRequest& request,
   for (const auto& named : runs) title += (title.empty() ? "" : ", ") + named.run.label;
   if (title.empty()) title = described.files.empty() ? "machine" : common_name(described.files);
   roofline::Chart chart = make_chart(std::move(runs), roofs, options);
-  std::string isa;
-  for (const NamedProfile& named : profiles) {
-    if (isa.empty()) isa = named.profile.device.isa;
-  }
   ROOFTILE_CHECK(suggest_gpus(catalog(), isa, chart));
   warn_other_gpus(profiles, machine, catalog(), chart);
   chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());

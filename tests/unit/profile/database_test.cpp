@@ -83,6 +83,27 @@ TEST(Nsys, KernelsInTheOrderOfTheirStarts) {
   EXPECT_NEAR(*saxpy.launch_list[0].called, -100e-9, 1e-18) << "900 of its own process";
 }
 
+TEST(Nsys, NamesMayStandInTheColumnThemselves) {
+  const RawProfile profile = imported(
+      database(kNsys + "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = 'own<float>' "
+                       "WHERE correlationId = 11;"));
+  ASSERT_EQ(profile.kernels.size(), 2U);
+  EXPECT_EQ(profile.kernels[1].name, "own<float>");
+}
+
+TEST(Nsys, WhyThereAreNoKernelsIsSaid) {
+  const std::string no_end =
+      refused(database(kNsys + "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN end;"));
+  EXPECT_NE(no_end.find("start or end of 3 kernels in CUPTI_ACTIVITY_KIND_KERNEL"),
+            std::string::npos)
+      << no_end;
+  const std::string graphs =
+      refused(database(
+          kNsys + "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL;"
+                  "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER);"));
+  EXPECT_NE(graphs.find("--cuda-graph-trace=node"), std::string::npos) << graphs;
+}
+
 TEST(Nsys, TheDeviceIsTheOneOfTheCudaNumber) {
   const RawProfile profile = imported(database(kNsys));
   EXPECT_EQ(profile.device.name, "NVIDIA L4");

@@ -71,6 +71,18 @@ TEST(KinetoOperators, TheLongestKernelOfTheInnermostKnownOperatorCarriesTheWork)
   EXPECT_FALSE(run->kernels[0].flops);
 }
 
+TEST(KinetoOperators, CapitalsAndQuotesOfOtherVersionsMeanTheSame) {
+  const RawProfile p =
+      traced(op("aten::mm", 10, 50,
+                R"("Input dims":[[64,32],[32,16]],"Input Type":["float","float"])", 5) +
+             kernel("gemm", 150, 40, R"("Correlation":"11")") +
+             R"({"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":1,"tid":5,"ts":20,)"
+             R"("dur":1,"args":{"Correlation":"11"}},)");
+  const TracedWork* work = work_of(p, 0, 0);
+  ASSERT_NE(work, nullptr);
+  EXPECT_DOUBLE_EQ(work->work.flops.base(), 2.0 * 64 * 32 * 16);
+}
+
 TEST(KinetoOperators, AnotherThreadsOperatorIsNotAsked) {
   const RawProfile p = traced(op("aten::mm", 10, 50, kMm, 5) + call(11, 20, 6) +
                               kernel("gemm", 150, 40, R"("correlation":11)"));
@@ -306,6 +318,23 @@ TEST(TracedOperators, ProductsConvolutionsAndAttention) {
       only("aten::_scaled_dot_product_flash_attention",
            {tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64})})
           .flops.base());
+}
+
+// Four sequences of 512 tokens on average, one after the other: 4 FLOP per pair, head and width.
+TEST(TracedOperators, PackedAttentionIsThatOfEquallyLongSequences) {
+  TracedInput begins = tensor({5});
+  begins.type = "int";
+  const std::vector<TracedInput> inputs{tensor({2048, 16, 64}), tensor({2048, 4, 64}),
+                                        tensor({2048, 4, 64}), begins, begins};
+  const TracedWorks packed =
+      works_of({.name = "flash_attn::_flash_attn_varlen_forward", .inputs = inputs});
+  ASSERT_EQ(packed.kernels.size(), 1U);
+  EXPECT_DOUBLE_EQ(packed.kernels[0].flops.base(), 4.0 * 4 * 16 * 512 * 512 * 64);
+  EXPECT_NE(packed.assumed.find("equally long"), std::string_view::npos);
+  const std::vector<TracedInput> unknown(inputs.begin(), inputs.begin() + 3);
+  EXPECT_TRUE(
+      works_of({.name = "aten::_flash_attention_forward", .inputs = unknown}).kernels.empty())
+      << "how many sequences is not said";
 }
 
 TEST(TracedOperators, ConvolutionsOfEveryDimension) {

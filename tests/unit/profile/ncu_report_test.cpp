@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -74,6 +75,18 @@ TEST(NcuReport, MetricsBecomeTimesBytesAndFlops) {
   EXPECT_EQ(kernel.flops_by.at({DType::Fp32, hardware::Pipe::Vector}).base(), 15000);
   EXPECT_EQ(kernel.grid, (Dim3{4, 2, 1}));
   EXPECT_EQ(kernel.block, (Dim3{128, 1, 1}));
+}
+
+TEST(NcuReport, ReportsGluedTogetherHaveEachTheirNames) {
+  ReportFile other = two_launches();
+  for (auto& launch : other.launches) {
+    std::reverse(launch.metrics.begin(), launch.metrics.end());  // names get other numbers
+  }
+  const profile::Run run = run_of(written(two_launches()) + written(other));
+  ASSERT_EQ(run.kernels.size(), 1U);
+  EXPECT_EQ(run.kernels[0].launches, 4);
+  EXPECT_NEAR(run.kernels[0].time->base(), 6e-6, 1e-18);
+  EXPECT_EQ(run.kernels[0].bytes[1]->base(), 19200);
 }
 
 TEST(NcuReport, RangesOfNvtxSelectLaunches) {

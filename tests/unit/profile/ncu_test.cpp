@@ -325,7 +325,7 @@ TEST(Tensor, PeaksOfEverySourceTypeAreRoofs) {
   const auto run = evaluate(
       import(kLong + row(0, "k", "sm__cycles_elapsed.avg.per_second", "Ghz", "1") +
              peak("fp8_dst_fp32_sparsity_off", "1000") + peak("fp8_dst_fp32_sparsity_on", "9000") +
-             peak("int8", "2000") + peak("fp64", "64")),
+             peak("int4", "4000") + peak("int8", "2000") + peak("fp64", "64")),
       {}, Catalog::embedded());
   ASSERT_TRUE(run);
   std::map<hardware::RateKey, double> roofs;

@@ -117,6 +117,11 @@ TEST(Operation, ClassesOfWhatLibrariesCallTheirKernels) {
       {"void cudnn::detail::pooling_fw_4d_kernel<float>", "pooling"},
       {"void at::native::elementwise_kernel<128, 2, gpu_kernel_impl<add>::{lambda(int)#1}>",
        "element-wise"},
+      {"void Eigen::internal::EigenMetaKernel<TensorAssignOp<T, TensorConversionOp<half, U>>>",
+       "data movement"},
+      {"void Eigen::internal::EigenMetaKernel<TensorAssignOp<T, "
+       "TensorCwiseBinaryOp<scalar_sum_op>>>",
+       "element-wise"},
       {"mystery", "other"}};
   for (const auto& [name, expected] : kExpected) EXPECT_EQ(operation_class(name), expected) << name;
 }

@@ -194,6 +194,45 @@ TEST_F(Roofline, CeilingsOfAProcessorAreItsRoofsAndNobodyElses) {
   EXPECT_NE(refused.error().message.find("measured on a processor (CPU X)"), std::string::npos);
 }
 
+/// One launch of 1e6 cycles and 2560 FMAs per cycle; `clock` in Hz.
+std::string volta_table(const std::string& kernel, const std::string& clock) {
+  return "\"ID\",\"Process ID\",\"Kernel Name\",\"sm__cycles_elapsed.avg\","
+         "\"sm__cycles_elapsed.avg.per_second\",\"sm__sass_thread_inst_executed_op_fadd_pred_on."
+         "sum\","
+         "\"sm__sass_thread_inst_executed_op_fmul_pred_on.sum\","
+         "\"sm__sass_thread_inst_executed_op_ffma_pred_on.sum\"\n"
+         "\"\",\"\",\"\",\"cycle\",\"cycle/second\",\"inst\",\"inst\",\"inst\"\n"
+         "\"0\",\"1\",\"" +
+         kernel + "\",\"1000000\",\"" + clock + "\",\"0\",\"0\",\"2560000000\"\n";
+}
+
+// The tables of Volta's days name neither the GPU nor its compute capability, but the kernels and the
+// locked clock do: 1312 MHz is the base clock of the V100 SXM2, whose two sizes have the same roofs.
+TEST_F(Roofline, AGpuThatOnlyKernelsAndClockTellIsAssumedWithAWarning) {
+  const auto chart = testing::embedded_session().roofline(
+      request_for({write("o0.csv", volta_table("volta_sgemm_128x64_nn", "1306000000"))}));
+  ASSERT_TRUE(chart) << to_string(chart.error());
+  EXPECT_EQ(chart->roofs.machine, "NVIDIA Tesla V100 SXM2 16GB");
+  EXPECT_NEAR(chart->roofs.clock->base(), 1306e6, 1.0);
+  // 2560 FMAs per cycle of 80 x 64: half, at whatever clock
+  EXPECT_NEAR(*chart->points.at(0).fraction_of_roof, 0.5, 0.002);
+  const bool said = std::any_of(chart->warnings.begin(), chart->warnings.end(), [](const auto& w) {
+    return w.name == "assumed-gpu" && w.message.find("--gpu") != std::string::npos;
+  });
+  EXPECT_TRUE(said);
+}
+
+TEST_F(Roofline, NoGpuIsAssumedWithoutItsClockOrItsNames) {
+  for (const auto& [kernel, clock] :
+       {std::pair("volta_sgemm_128x64_nn", "585000000"), std::pair("sgemm", "1306000000"),
+        std::pair("turing_s1688gemm", "1306000000")}) {
+    const auto chart = testing::embedded_session().roofline(
+        request_for({write("x.csv", volta_table(kernel, clock))}));
+    ASSERT_TRUE(chart) << to_string(chart.error());
+    EXPECT_TRUE(chart->roofs.compute.empty()) << kernel << " at " << clock;
+  }
+}
+
 TEST_F(Roofline, RoofsFromTheExportItself) {
   // dram: 100 byte/cycle at 1 GHz = 100 GB/s; fp32: 2 * 64 per cycle at 1 GHz = 128 GFLOP/s
   const std::string file =
