@@ -284,7 +284,7 @@ Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
   evaluation.predictor = predictor.name();
   std::vector<Input> inputs = inputs_of(dataset);
   for (const auto* one : {&predictor, baselines.trivial, baselines.neusight}) {
-    if (one != nullptr) inputs.push_back(one->input());
+    if (one != nullptr) add_inputs(one->inputs(), inputs);
   }
   for (std::size_t i = 0; i < dataset.samples.size(); ++i)
     evaluation.cases.push_back(

@@ -23,7 +23,6 @@ using namespace cost::learned;
 // usual load, which also serves where no limited board is seen.
 constexpr double kLimited = 1.15;
 constexpr double kUsualLoad = 1.25;
-constexpr double kUsualStreaming = 0.85;
 
 double mean(const std::vector<double>& values) {
   double sum = 0;
@@ -56,8 +55,8 @@ void measure_streaming(const Dataset& dataset, const Samples& samples, cost::Str
     ratios[s->gpu].push_back(stream_seconds(dataset, *s) / (s->measured - kOverhead));
   }
   std::map<std::string, std::vector<double>> siblings;
-  std::map<std::string, std::vector<double>> kinds{{"hbm", {kUsualStreaming}},
-                                                   {"gddr", {kUsualStreaming}}};
+  std::map<std::string, std::vector<double>> kinds{{"hbm", {streaming.usual}},
+                                                   {"gddr", {streaming.usual}}};
   for (auto& [gpu, values] : ratios) {
     if (values.size() < kEnough) continue;
     const hardware::GpuSpec& spec = dataset.machines[gpu].gpu;
@@ -68,10 +67,6 @@ void measure_streaming(const Dataset& dataset, const Samples& samples, cost::Str
   }
   for (const auto& [key, values] : siblings) streaming.sibling[key] = mean(values);
   for (const auto& [key, values] : kinds) streaming.memory[key] = mean(values);
-  streaming.usual = kUsualStreaming;
-  // One for all GPUs: what is known of single GPUs predicts left-out ones worse.
-  streaming.products = 0.86;
-  streaming.convolutions = 0.82;
 }
 
 double log_mean(const std::vector<double>& values, double prior, double weight) {
@@ -100,7 +95,7 @@ void set_tables(const std::vector<hardware::GpuSpec>& catalogue, Weights& weight
 void set_streaming(const Dataset& dataset, const Samples& samples,
                    const std::vector<hardware::GpuSpec>& catalogue, Weights& weights) {
   cost::Streaming& streaming = weights.constants.streaming;
-  streaming = {};
+  streaming = {cost::starting<cost::AttainedShares>(), {}, {}, {}, {}};
   measure_streaming(dataset, samples, streaming);
   // The same memory system on two boards (PCIe and SXM) counts as one: the mean of what was
   // measured, for both.
@@ -295,12 +290,16 @@ void set_fused_calls(const Dataset& dataset, std::optional<std::uint32_t> left_o
 }
 
 ConvModel fit_conv(const FitData& data) {
+  const auto predictor = make_learned(data.weights);
+  std::map<std::uint32_t, cost::Estimator> estimators;
   std::map<std::uint32_t, std::vector<double>> overheads;
   for (const Sample* s : data.samples) {
     if (s->host) continue;
     const hardware::Machine& machine = data.dataset.machines[s->gpu];
+    auto& estimator = estimators.try_emplace(s->gpu, *predictor, machine).first->second;
     const auto job = *cost::bind(s->work, machine);  // checked when read
-    overheads[s->gpu].push_back(s->measured - conv_seconds(job, machine, data.weights.constants));
+    const Seconds gap = cost::launch_gap(machine, data.weights.constants.step);
+    overheads[s->gpu].push_back(s->measured - (estimator.estimate(job).time - gap).base());
   }
   // The overhead of the campaign grows with the row number, at a pace that differs from host to
   // host: the lower quartile is nearer to a fresh one than the median.

@@ -61,7 +61,7 @@ ValidationTable validate_counters(const Dataset& dataset, const cost::Predictor&
   if (dataset.skipped > 0)
     table.notes.push_back(
         fmt::format("{} rows are not forward passes and were skipped.", dataset.skipped));
-  std::vector<Input> inputs{predictor.input()};
+  std::vector<Input> inputs = predictor.inputs();
   add_inputs(inputs_of(dataset), inputs);
   table.provenance = make_provenance(inputs);
   return table;

@@ -42,6 +42,16 @@ constexpr std::array kClockParameters{
                               "slow-down per lack of power, which grows with the cube of the "
                               "clock: with a larger one a higher clock would be slower",
                               0.1, 1.0 / 3, 1.0 / 3, false}};
+constexpr std::array kShareParameters{
+    Parameter<AttainedShares>{"usual", &AttainedShares::usual, "1",
+                              "of a memory of no known kind, by kernels that only stream", 0.02,
+                              1.5, 0.85, false},
+    Parameter<AttainedShares>{"products", &AttainedShares::products, "1",
+                              "by matrix products, one for all GPUs: what is known of single GPUs "
+                              "predicts left-out ones worse",
+                              0.02, 1.5, 0.86, false},
+    Parameter<AttainedShares>{"convolutions", &AttainedShares::convolutions, "1",
+                              "the same by convolutions", 0.02, 1.5, 0.82, false}};
 constexpr std::array kNeighbourParameters{
     Parameter<NeighbourConstants>{"radius", &NeighbourConstants::radius, "octaves",
                                   "of m, n and k that a measured product reaches: chosen on "
@@ -155,6 +165,9 @@ constexpr std::array kLinkShapeParameters{
 std::span<const Parameter<ClockConstants>> parameters_of(const ClockConstants& /*form*/) {
   return kClockParameters;
 }
+std::span<const Parameter<AttainedShares>> parameters_of(const AttainedShares& /*form*/) {
+  return kShareParameters;
+}
 std::span<const Parameter<NeighbourConstants>> parameters_of(const NeighbourConstants& /*form*/) {
   return kNeighbourParameters;
 }
@@ -181,7 +194,8 @@ void set_assumed(Constants& constants) {
     }
   };
   reset(constants.clock), reset(constants.convolution.constants), reset(constants.step);
-  reset(constants.links.shape), reset(constants.neighbours), reset(constants.intervals);
+  reset(static_cast<AttainedShares&>(constants.streaming)), reset(constants.links.shape);
+  reset(constants.neighbours), reset(constants.intervals);
 }
 
 }  // namespace rooftile::cost

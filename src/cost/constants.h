@@ -28,15 +28,19 @@ struct ClockConstants {
 };
 std::span<const Parameter<ClockConstants>> parameters_of(const ClockConstants& form);
 
-/// Attained fractions of the DRAM bandwidth: of kernels that only stream by what is known of the
-/// GPU, best known first; of products and convolutions one number each.
-struct Streaming {
+/// Attained fractions of the DRAM bandwidth where nothing is known of the GPU: of kernels that only
+/// stream, and of products and convolutions on any GPU.
+struct AttainedShares {
+  double usual = 1, products = 1, convolutions = 1;
+};
+std::span<const Parameter<AttainedShares>> parameters_of(const AttainedShares& form);
+
+/// The same of kernels that only stream by what is known of the GPU, best known first.
+struct Streaming : AttainedShares {
   ByName<double> measured;   ///< by GPU id, from the element-wise rows of the data
   ByName<double> published;  ///< by GPU id, from the catalogue
   ByName<double> sibling;    ///< by "instruction set/memory type"
   ByName<double> memory;     ///< by "hbm", "gddr"
-  double usual = 1;          ///< of a memory of no known kind
-  double products = 1, convolutions = 1;
 };
 
 /// Tiled products and convolutions by the streams of their kernels, one set for all GPUs.

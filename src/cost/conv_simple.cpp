@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/integer.h"
-#include "cost/gemm_time.h"
+#include "cost/stream_parts.h"
 
 namespace rooftile::cost {
 
@@ -141,7 +141,7 @@ ConvCandidate direct(const ops::ConvShape& c, DType dtype, const TimeMachine& g)
   out.flops = 2 * real(c.n * c.p() * c.q()) * real(c.k) * real(c.c / c.groups) * real(c.r * c.s);
   const double read = gradient + real(c.k * (c.c / c.groups) * c.r * c.s) * element;
   out.read = {.l1 = read, .l2 = read, .dram = read};
-  out.written = real(c.n * c.c * c.h * c.w) * element;
+  out.written = real(c.n * c.c * c.h * c.w) * result_element_of(dtype);
   const double peak = 2 * g.sms * g.lanes * g.clock.base();
   out.time.compute = out.flops / peak;
   out.time.sm = out.flops / (g.constants.direct_efficiency * peak) +
@@ -175,7 +175,7 @@ ConvCandidate depthwise(const ops::ConvShape& c, DType dtype, const TimeMachine&
   out.flops = 2 * products;
   out.read.dram =
       element * (filter_gradient ? image + result : filters + (data_gradient ? result : image));
-  out.written = element * (filter_gradient ? filters : threads);
+  out.written = result_element_of(dtype) * (filter_gradient ? filters : threads);
   out.read.l2 = filter_gradient ? taps * out.read.dram : out.read.dram;
   out.read.l1 = std::max(out.read.l2, element * products * (filter_gradient ? 2 : 1));
   const double lanes = g.sms * g.vector_lanes * g.clock.base();

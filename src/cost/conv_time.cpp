@@ -12,7 +12,7 @@
 #include "core/integer.h"
 #include "core/text.h"
 #include "cost/conv_simple.h"
-#include "cost/gemm_time.h"
+#include "cost/stream_parts.h"
 
 namespace rooftile::cost {
 
@@ -47,18 +47,20 @@ double skipped_rows(const ops::ConvShape& c) {
 struct ImplicitLayer {
   const ops::ConvShape& conv;
   Edges edges;
+  DType dtype;
   double element;  ///< bytes
   ops::GemmShape gemm;
   StreamTile tile;
   traffic::ClosedConv forms;
 
-  ImplicitLayer(const ops::ConvShape& c, DType dtype, const TimeMachine& g, const Edges& e)
+  ImplicitLayer(const ops::ConvShape& c, DType d, const TimeMachine& g, const Edges& e)
       : conv(c),
         edges(e),
-        element(element_of(dtype)),
+        dtype(d),
+        element(element_of(d)),
         gemm(traffic::gemm_of(c)),
         tile(tile_of(g, e, element)),
-        forms(c, dtype, cta_tile(tile), g.access) {}
+        forms(c, d, cta_tile(tile), g.access) {}
 };
 
 /// On a machine, or a part of one.
@@ -78,7 +80,7 @@ StreamTime time_implicit(const ImplicitLayer& layer, const TimeMachine& g, doubl
   work.k /= skipped_rows(c);
   work.l1 = read.l1;
   work.l2 = read.l2;
-  work.dram = read.dram + timed_output(output_bytes(layer.gemm, layer.element), split);
+  work.dram = read.dram + timed_output(output_bytes(layer.gemm, layer.dtype), split);
   return stream_time(g, work, layer.tile, tuning);
 }
 
@@ -94,7 +96,7 @@ ConvCandidate implicit_with(const ImplicitLayer& layer, const TimeMachine& g, do
       g, limit, [&](const TimeMachine& part) { return run_implicit(layer, part, split, tuning); });
   ConvCandidate out;
   out.time = run.time;
-  const double output = output_bytes(layer.gemm, layer.element);
+  const double output = output_bytes(layer.gemm, layer.dtype);
   out.read = with_partial_sums(run.read, output, split);
   out.written = output + traffic::partial_sums(output, split);
   const ops::GemmShape& gemm = layer.gemm;
@@ -208,45 +210,36 @@ bool takes_plain_gemm(const ops::ConvShape& c, const TimeMachine& g) {
   return is_plain_gemm(c) && (rows == 1 || ctas < g.sms);
 }
 
-ConvCandidate plain_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+ConvCandidate plain_gemm(const ops::ConvShape& c, const ProductTimer& product) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
-  const GemmCandidate product = gemm_candidate(gemm, dtype, g);
-  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
-  out.time = product.time;
-  out.read = product.read;
-  out.written = product.written;
+  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm, .product = product(gemm)};
+  out.read = out.product->read;
+  out.written = out.product->written;
   out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
   return out;
 }
 
-/// im2col writes the m x k matrix; the product is the implicit GEMM's without the gather, all of
-/// its loads missing L1.
+/// im2col reads the image and writes the m x k matrix before the product begins.
 ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
-                            double limit) {
+                            const ProductTimer& product) {
+  ConvCandidate out = plain_gemm(c, product);
   const ops::GemmShape gemm = traffic::gemm_of(c);
   const double element = element_of(dtype);
   const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
   const double image = real(c.n * c.c * c.h * c.w) * element;
-  const double output = output_bytes(gemm, element);
-  GemmCandidate best;
-  double least = kAnyTime;
-  for (const Edges& edges : kImplicitTiles) {
-    if (leaves_out(g, kImplicitTiles, edges, element)) continue;
-    const StreamTile tile = tile_of(g, edges, element);
-    const GemmCandidate run = fastest_part(g, std::min(least, limit), [&](const TimeMachine& part) {
-      return run_gemm(gemm, dtype, part, {.tile = tile, .taps = 1});
-    });
-    if (run.time.total() >= least) continue;
-    least = run.time.total();
-    best = run;
-  }
-  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm};
-  out.time = best.time;
-  out.time.sm += (image + matrix) / g.dram_bandwidth.base() + g.launch.base();
-  out.read = {
-      .l1 = best.read.l1 + image, .l2 = best.read.l2 + image, .dram = best.read.dram + image};
-  out.written = output + matrix;
-  out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
+  const double before = (image + matrix) / g.dram_bandwidth.base();
+  Breakdown& terms = out.product->breakdown;
+  const double alone =
+      join_seconds(terms.on_chip().base(), terms.of(Resource::Dram).base(), terms.join) *
+      terms.residual;
+  // One after the other: they do not overlap as the terms of a kernel do.
+  terms.of(Resource::Dram) += Seconds::from_base(before);
+  terms.residual = (alone + before) / join_seconds(terms.on_chip().base(),
+                                                   terms.of(Resource::Dram).base(), terms.join);
+  terms.of(Resource::Launch) += g.launch;
+  out.product->seconds = terms.time().base();
+  out.read.l1 += image, out.read.l2 += image, out.read.dram += image;
+  out.written += matrix;
   return out;
 }
 
@@ -305,12 +298,15 @@ template <typename Limit, typename Take>
 void searched_candidates(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
                          const Limit& limit, const Take& take) {
   take(implicit_gemm(c, dtype, g, limit()));
-  if (c.pass == ops::ConvPass::Forward) {
-    take(small_tile(c, dtype, g, limit()));
-    if (!takes_plain_gemm(c, g)) take(explicit_gemm(c, dtype, g, limit()));
-  }
-  if (c.pass != ops::ConvPass::FilterGradient && takes_plain_gemm(c, g))
-    take(plain_gemm(c, dtype, g));
+  if (c.pass == ops::ConvPass::Forward) take(small_tile(c, dtype, g, limit()));
+}
+
+std::optional<ConvCandidate> explicit_candidate(const ops::ConvShape& c, DType dtype,
+                                                const TimeMachine& g, const ProductTimer& product) {
+  if (!product || c.pass == ops::ConvPass::FilterGradient) return std::nullopt;
+  if (takes_plain_gemm(c, g)) return plain_gemm(c, product);
+  if (c.pass != ops::ConvPass::Forward) return std::nullopt;
+  return explicit_gemm(c, dtype, g, product);
 }
 
 }  // namespace
@@ -318,18 +314,20 @@ void searched_candidates(const ops::ConvShape& c, DType dtype, const TimeMachine
 std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
                                            const TimeMachine& g, const ConvTimeOptions& options) {
   if (options.implicit_gemm_only) return {implicit_gemm(c, dtype, g, kAnyTime)};
-  std::vector<ConvCandidate> out;
+  std::vector<ConvCandidate> out = simple_candidates(c, dtype, g);
+  if (auto product = explicit_candidate(c, dtype, g, options.product))
+    out.push_back(*std::move(product));
   searched_candidates(
       c, dtype, g, [] { return kAnyTime; },
       [&out](const ConvCandidate& candidate) { out.push_back(candidate); });
-  for (const ConvCandidate& candidate : simple_candidates(c, dtype, g)) out.push_back(candidate);
-  std::sort(out.begin(), out.end(), [](const ConvCandidate& a, const ConvCandidate& b) {
+  std::stable_sort(out.begin(), out.end(), [](const ConvCandidate& a, const ConvCandidate& b) {
     return a.seconds() < b.seconds();
   });
   return out;
 }
 
-ConvCandidate fastest_conv(const ops::ConvShape& c, DType dtype, const TimeMachine& g) {
+ConvCandidate fastest_conv(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                           const ConvTimeOptions& options) {
   ConvCandidate best;
   double least = kAnyTime;
   const auto take = [&](const ConvCandidate& candidate) {
@@ -339,6 +337,7 @@ ConvCandidate fastest_conv(const ops::ConvShape& c, DType dtype, const TimeMachi
     best = candidate;
   };
   for (const ConvCandidate& candidate : simple_candidates(c, dtype, g)) take(candidate);
+  if (const auto product = explicit_candidate(c, dtype, g, options.product)) take(*product);
   searched_candidates(c, dtype, g, [&least] { return least; }, take);
   return best;
 }

@@ -10,9 +10,9 @@
 //                        outputs instead of 36
 //   winograd_nonfused    F(4x4,3x3): transforms and 36 GEMMs, the batch padded to 16
 //   fft                  32x32 tiles, 544 complex products per tile
-//   explicit_gemm        im2col written to memory, then a GEMM; 1x1 layers with stride 1 and a
-//   small
-//                        grid are a plain GEMM, forward and dgrad, with split-K (gemm_time.h)
+//   explicit_gemm        im2col written to memory, then a product of the GEMM library; 1x1 layers
+//                        with stride 1 and a small grid are that product alone, forward and dgrad.
+//                        Its time is the predictor's own for such a product (ProductTimer)
 //   direct               dgrad with few channels
 //   depthwise            one thread per output, where every filter has one input channel; counted
 //                        in instructions, not fitted: no measured rows have groups
@@ -23,6 +23,8 @@
 // (cuDNN 5 to 7) and NeuSight (cuDNN 8); FFT and small tiles are rough (about 80 and 330 rows).
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -44,17 +46,34 @@ enum class ConvAlgorithm : std::uint8_t {
 std::string_view name_of(ConvAlgorithm algorithm);
 Result<ConvAlgorithm> parse_conv_algorithm(std::string_view text);
 
+/// A product of the GEMM library.
+struct LibraryProduct {
+  Breakdown breakdown;
+  double seconds = 0;  ///< that the breakdown gives, without the gap behind it
+  mapping::TilePlan plan;
+  traffic::ReadBytes read = {};
+  double written = 0;  ///< bytes
+};
+/// Times one: a predictor has one time for a product, whoever launches it.
+using ProductTimer = std::function<LibraryProduct(const ops::GemmShape& gemm)>;
+
 struct ConvTimeOptions {
   bool implicit_gemm_only = false;
+  ProductTimer product = {};  ///< empty: without explicit GEMMs
 };
 
 struct ConvCandidate {
   ConvAlgorithm algorithm = ConvAlgorithm::ImplicitGemm;
-  StreamTime time = {};
-  double flops = 0;              ///< that the algorithm executes
-  traffic::ReadBytes read = {};  ///< bytes
-  double written = 0;            ///< bytes, partial results included
-  [[nodiscard]] double seconds() const { return time.total(); }  ///< without the launch
+  StreamTime time = {};                        ///< of all but an explicit GEMM
+  std::optional<LibraryProduct> product = {};  ///< of an explicit GEMM, im2col in its breakdown
+  double flops = 0;                            ///< that the algorithm executes
+  traffic::ReadBytes read = {};                ///< bytes
+  double written = 0;                          ///< bytes, partial results included
+  /// Without the launch.
+  [[nodiscard]] double seconds() const { return product ? product->seconds : time.total(); }
+  [[nodiscard]] Breakdown breakdown() const {
+    return product ? product->breakdown : time.breakdown();
+  }
 };
 
 /// Fastest first; never empty. The first of the implicit GEMMs has the tile that is fastest.
@@ -63,7 +82,8 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& conv, DType dty
                                            const ConvTimeOptions& options);
 
 /// The first of them, without searching what cannot be faster.
-ConvCandidate fastest_conv(const ops::ConvShape& conv, DType dtype, const TimeMachine& machine);
+ConvCandidate fastest_conv(const ops::ConvShape& conv, DType dtype, const TimeMachine& machine,
+                           const ConvTimeOptions& options);
 
 /// The narrowest tile along n of a layer's implicit GEMM: strided data gradients have none
 /// below 64.

@@ -6,11 +6,12 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "core/json.h"
 #include "core/provenance.h"
 #include "core/text.h"
-#include "cost/analytical.h"
+#include "cost/delta/delta.h"
 #include "cost/learned/learned.h"
 #include "cost/learned/weights.h"
 #include "cost/neusight/neusight.h"
@@ -40,8 +41,10 @@ using Made = Result<std::unique_ptr<Predictor>>;
 /// A predictor without fitted numbers of its own for steps, links and convolutions.
 Made with_defaults(Made predictor, const Catalog& catalog) {
   if (!predictor) return predictor;
-  ROOFTILE_TRY(auto weights, learned::read_default(catalog));
-  (*predictor)->set_constants(std::move(weights.constants));
+  ROOFTILE_TRY(const auto file, learned::read_weights_file(catalog, "default"));
+  ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
+  (*predictor)
+      ->take_constants(std::move(weights.constants), make_input("calibration", "constants", file));
   return predictor;
 }
 
@@ -52,7 +55,7 @@ Made make_roofline(const Catalog::File& /*weights*/) {
   return learned::make_roofline();
 }
 Made make_delta(const Catalog::File& /*weights*/) {
-  return make_delta_predictor({});
+  return delta::make_delta();
 }
 Made make_rooftile(const Catalog::File& file) {
   ROOFTILE_TRY(auto weights, learned::parse_weights(file.content, file.name));
@@ -118,10 +121,25 @@ constexpr auto kNames = [] {
 
 }  // namespace
 
+/// Of predictors without a model of convolutions: without products of a library.
+std::vector<ConvCandidate> Predictor::do_convolutions(const Job& job,
+                                                      const hardware::Machine& machine,
+                                                      MachineFacts& /*facts*/) const {
+  const TimeMachine timing =
+      make_time_machine(machine, job.roof.compute, job.work.compute, job.work.matrix, constants_);
+  return conv_candidates(std::get<ops::ConvShape>(job.work.shape), job.work.dtype, timing, {});
+}
+
 void add_launch_gap(Seconds gap, Estimate& estimate) {
   if (estimate.provenance == Provenance::Bound) return;
   estimate.breakdown.of(Resource::Launch) += gap;
   for (Seconds* time : {&estimate.time, &estimate.low, &estimate.high}) *time += gap;
+}
+
+std::vector<Input> Predictor::inputs() const {
+  std::vector<Input> all{input_};
+  if (!constants_input_.kind.empty()) all.push_back(constants_input_);
+  return all;
 }
 
 std::span<const std::string_view> predictor_names() {

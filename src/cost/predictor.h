@@ -18,6 +18,7 @@
 #include "cost/attained.h"
 #include "cost/bound.h"
 #include "cost/constants.h"
+#include "cost/conv_time.h"
 #include "cost/estimate.h"
 #include "hardware/machine.h"
 #include "ops/kernel_work.h"
@@ -79,9 +80,15 @@ class Predictor {
   /// The record of its weights; empty for one that was made in memory (a refit).
   [[nodiscard]] const Input& input() const { return input_; }
   void set_input(Input input) { input_ = std::move(input); }
+  /// That, and the record of the file whose constants it takes over.
+  [[nodiscard]] std::vector<Input> inputs() const;
   /// What steps, links and convolutions also need: its own, or those of the default.
   [[nodiscard]] const Constants& constants() const { return constants_; }
   void set_constants(Constants constants) { constants_ = std::move(constants); }
+  void take_constants(Constants constants, Input origin) {
+    constants_ = std::move(constants);
+    constants_input_ = std::move(origin);
+  }
 
  private:
   [[nodiscard]] virtual Status do_check(const hardware::Machine& /*machine*/) const { return {}; }
@@ -95,6 +102,9 @@ class Predictor {
     if (job.setting == Setting::InStream) add_launch_gap(gap, estimate);
     return estimate;
   }
+  [[nodiscard]] virtual std::vector<ConvCandidate> do_convolutions(const Job& job,
+                                                                   const hardware::Machine& machine,
+                                                                   MachineFacts& facts) const;
   /// Without the gap behind the kernel. `facts` are those that do_prepare() gave for the machine;
   /// more may be added to them.
   [[nodiscard]] virtual Estimate do_estimate(const Job& job, const hardware::Machine& machine,
@@ -105,6 +115,7 @@ class Predictor {
 
   Input input_;
   Constants constants_;
+  Input constants_input_;  ///< of a file that is not its own
 };
 
 /// A predictor on one machine; every estimate of a step, a study or a table goes through one. What
@@ -121,6 +132,10 @@ class Estimator {
   [[nodiscard]] Result<Job> bind(const ops::KernelWork& work);
   [[nodiscard]] Estimate estimate(const Job& job) {
     return predictor_->estimate(job, *machine_, *facts_, gap_);
+  }
+  /// The ways in which a convolution may run as the predictor times them, fastest first.
+  [[nodiscard]] std::vector<ConvCandidate> convolutions(const Job& job) {
+    return predictor_->do_convolutions(job, *machine_, *facts_);
   }
   /// Between two kernels, where a software stack launches them otherwise than an eager framework.
   void set_gap(Seconds gap) { gap_ = gap; }

@@ -467,7 +467,7 @@ Result<CalibrateReport> Session::calibrate(const CalibrateRequest& request) cons
   if (final.rows.empty() && !final.steps && !final.links) result.ceilings->calibration.reset();
   report.machine_file = hardware::to_json(*result.ceilings);
   std::vector<Input> inputs = inputs_of(measured.machine);
-  inputs.push_back(predictor->input());
+  add_inputs(predictor->inputs(), inputs);
   set_provenance(inputs, report);
   return report;
 }
@@ -490,7 +490,7 @@ Result<SuggestReport> Session::suggest(const SuggestRequest& request) const {
         fmt::format("only {} are worth measuring on this GPU", number_of(found, "kernel")));
   report.script = calibration::bench_script(report.kernels, report.gpu);
   std::vector<Input> inputs = inputs_of(*machine);
-  inputs.push_back(predictor->input());
+  add_inputs(predictor->inputs(), inputs);
   set_provenance(inputs, report);
   return report;
 }

@@ -206,7 +206,7 @@ Status evaluate_step_file(const CalibrateEvaluationRequest& request, const std::
     if (!status)
       evaluation.warnings.push_back(fmt::format("{} left out: {}", name, status.error().message));
   }
-  evaluation.inputs.push_back(predictor->input());
+  add_inputs(predictor->inputs(), evaluation.inputs);
   return {};
 }
 

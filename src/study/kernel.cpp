@@ -179,7 +179,7 @@ Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& requ
   }
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, session.catalog()), inputs);
-  inputs.push_back(predictor->input());
+  add_inputs(predictor->inputs(), inputs);
   set_provenance(inputs, report);
   return report;
 }

@@ -117,7 +117,7 @@ Result<NodeEvaluation> Session::evaluate_nodes(const NodesRequest& request,
           : request.models;
   ROOFTILE_TRY(const auto predictor, this->predictor(request.predictor));
   NodeEvaluation evaluation;
-  std::vector<Input> inputs{predictor->input()};
+  std::vector<Input> inputs = predictor->inputs();
   std::size_t done = 0;
   for (const TracedStep& step : steps) {
     const double fraction = static_cast<double>(done++) / static_cast<double>(steps.size());

@@ -386,7 +386,9 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
                      number_of(chart.points.size(), "kernel"), share * 100, reasons(lacks),
                      modelled ? "" : "; --model names the model that was profiled")});
   }
-  return std::vector<Input>{predictor->input(), step.model};
+  std::vector<Input> inputs = predictor->inputs();
+  inputs.push_back(step.model);
+  return inputs;
 }
 
 }  // namespace rooftile::study

@@ -243,7 +243,7 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
   if (auto note = hardware::device_note(machine.gpu)) report.warnings.push_back(std::move(*note));
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
-  inputs.push_back(predictor->input());
+  add_inputs(predictor->inputs(), inputs);
   for (const Request& step : steps) {
     ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
     inputs.push_back(launched.model);

@@ -10,7 +10,7 @@
 
 #include "core/text.h"
 #include "cost/conv_time.h"
-#include "cost/gemm_time.h"
+#include "cost/stream_parts.h"
 
 namespace rooftile::study {
 

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <variant>
 
 #include "aggregate/step.h"
+#include "core/integer.h"
 #include "core/provenance.h"
 #include "core/text.h"
-#include "cost/analytical.h"
-#include "cost/gemm_time.h"
+#include "cost/conv_estimate.h"
 #include "cost/learned/calibrated.h"
+#include "cost/stream_parts.h"
 #include "execution/launches.h"
 #include "hardware/machine.h"
 #include "hardware/plausible.h"
@@ -106,6 +108,8 @@ Status check_tile(const TrafficChoices& choices, const hardware::GpuSpec& gpu) {
 struct Study {
   const hardware::Machine& machine;
   const cost::Constants& constants;
+  cost::Estimator& estimator;
+  bool delta;  ///< the predictor times products by their streams as well
   TrafficChoices choices;
   const Progress& progress;
 };
@@ -132,7 +136,8 @@ Result<cost::Estimate> forced(const aggregate::OperatorEstimate& op, const ops::
                               const report::LayerTraffic& layer) {
   const TrafficChoices& choices = study.choices;
   const ops::KernelWork& work = op.kernel.work;
-  const auto candidates = cost::conv_candidates(conv, work.dtype, g, {});
+  ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
+  const auto candidates = study.estimator.convolutions(job);
   const auto wanted = choices.algorithm.value_or(cost::ConvAlgorithm::ImplicitGemm);
   const auto found = std::find_if(candidates.begin(), candidates.end(),
                                   [&](const auto& c) { return c.algorithm == wanted; });
@@ -147,7 +152,6 @@ Result<cost::Estimate> forced(const aggregate::OperatorEstimate& op, const ops::
                                          {static_cast<double>(choices.tile->m),
                                           static_cast<double>(choices.tile->n), found->time.split});
   }
-  ROOFTILE_TRY(const auto job, cost::bind(work, study.machine));
   return cost::conv_estimate(job, study.machine, candidate, study.constants.step);
 }
 
@@ -166,7 +170,15 @@ traffic::CacheMachine caches(const cost::TimeMachine& g, const cost::StreamTile&
 struct Countable {
   traffic::ImplicitGemm problem;
   traffic::CacheMachine machine;
+  /// Of the second operand's loads the part that reaches L2: the tiles of a cluster, side by side
+  /// along m, load their columns once for all of them.
+  double multicast = 1;
 };
+
+double multicast_of(const ops::GemmShape& gemm, const mapping::TilePlan& plan) {
+  const auto rows = static_cast<double>(ceil_div(gemm.m, plan.tile_m));
+  return std::ceil(rows / static_cast<double>(plan.cluster)) / rows;
+}
 
 std::optional<Countable> countable(const ops::KernelWork& work, const cost::Estimate& estimate,
                                    const cost::TimeMachine& g, traffic::CtaOrder order) {
@@ -178,19 +190,21 @@ std::optional<Countable> countable(const ops::KernelWork& work, const cost::Esti
   const auto machine = caches(g, tile, cost::element_of(work.dtype), order);
   if (const auto* conv = std::get_if<ops::ConvShape>(&work.shape)) {
     if (estimate.algorithm != name_of(cost::ConvAlgorithm::ImplicitGemm)) return std::nullopt;
-    return Countable{traffic::make_conv_problem(*conv, work.dtype, cut), machine};
+    return Countable{traffic::make_conv_problem(*conv, work.dtype, cut), machine, 1};
   }
   if (const auto* gemm = std::get_if<ops::GemmShape>(&work.shape)) {
-    return Countable{traffic::make_gemm_problem(*gemm, work.dtype, cut), machine};
+    return Countable{traffic::make_gemm_problem(*gemm, work.dtype, cut), machine,
+                     multicast_of(*gemm, estimate.plan)};
   }
   return std::nullopt;
 }
 
 /// Bytes loaded of both operands, and by the reduction of a split-K kernel.
 report::LevelBytes levels(const traffic::OperandTraffic& a, const traffic::OperandTraffic& b,
-                          double partial) {
-  return {
-      .l1 = a.l1 + b.l1 + partial, .l2 = a.l2 + b.l2 + partial, .dram = a.dram + b.dram + partial};
+                          double partial, double multicast) {
+  return {.l1 = a.l1 + b.l1 + partial,
+          .l2 = a.l2 + std::max(b.l2 * multicast, b.dram) + partial,
+          .dram = a.dram + b.dram + partial};
 }
 
 report::LevelBytes read_of(const traffic::Traffic& t) {
@@ -248,17 +262,15 @@ Status simulate_reads(const Countable& count, const Study& study, report::LayerT
   const double output = static_cast<double>(problem.output_elements * problem.element_bytes);
   // The simulator replays the operands' loads; the reduction's are known.
   layer.simulated =
-      levels(t.a, t.b, traffic::partial_sums(output, static_cast<double>(problem.split_k)));
+      levels(t.a, t.b, traffic::partial_sums(output, static_cast<double>(problem.split_k)),
+             count.multicast);
   return {};
 }
 
 /// Every algorithm that applies, with the closed forms' bytes.
-std::vector<report::AlgorithmTraffic> algorithms_of(const ops::ConvShape& conv,
-                                                    const cost::Job& job,
-                                                    const cost::TimeMachine& g,
-                                                    const Study& study) {
+std::vector<report::AlgorithmTraffic> algorithms_of(const cost::Job& job, const Study& study) {
   std::vector<report::AlgorithmTraffic> out;
-  for (const auto& candidate : cost::conv_candidates(conv, job.work.dtype, g, {})) {
+  for (const auto& candidate : study.estimator.convolutions(job)) {
     const cost::Estimate estimate =
         cost::conv_estimate(job, study.machine, candidate, study.constants.step);
     const bool tiled = candidate.algorithm != cost::ConvAlgorithm::Direct;
@@ -299,7 +311,7 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   layer.fidelity = "closed";
   const auto* conv = std::get_if<ops::ConvShape>(&work.shape);
   if (conv != nullptr) {
-    layer.algorithms = algorithms_of(*conv, job, g, study);
+    layer.algorithms = algorithms_of(job, study);
     if (study.choices.algorithm || asks_for_gemm(study.choices)) {
       ROOFTILE_TRY(op.estimate, forced(op, *conv, g, study, layer));
     }
@@ -324,7 +336,8 @@ Result<report::LayerTraffic> make_layer(aggregate::OperatorEstimate& op, const S
   if (!count) return layer;
   if (study.choices.model == Model::Exact) {
     const traffic::ReadTraffic t = traffic::sampled_traffic(count->problem, count->machine);
-    replace_bytes(levels(t.a, t.b, t.partial_sums), t.dram_written, "exact", estimate, layer);
+    replace_bytes(levels(t.a, t.b, t.partial_sums, count->multicast), t.dram_written, "exact",
+                  estimate, layer);
   }
   if (study.choices.simulate) ROOFTILE_CHECK(simulate_reads(*count, study, layer));
   return layer;
@@ -381,7 +394,12 @@ void add_notes(std::span<const aggregate::OperatorEstimate> operators, const Stu
   }
   const hardware::GpuSpec& gpu = study.machine.gpu;
   if (auto note = hardware::device_note(gpu)) report.warnings.push_back(std::move(*note));
-  for (std::string& note : delta_notes(kernels, study.machine, study.constants.convolution)) {
+  std::vector<execution::Launch> streamed;
+  for (const execution::Launch& kernel : kernels) {
+    if (study.delta || std::holds_alternative<ops::ConvShape>(kernel.work.shape))
+      streamed.push_back(kernel);
+  }
+  for (std::string& note : delta_notes(streamed, study.machine, study.constants.convolution)) {
     report.warnings.push_back(std::move(note));
   }
   for (const auto& [level, known] : {std::pair{"L2", report.l2_ceiling.has_value()},
@@ -408,8 +426,11 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
 
   report::TrafficReport report = start_report(request, machine);
   report.warnings.insert(report.warnings.end(), estimated.notes.begin(), estimated.notes.end());
+  cost::Estimator estimator = predictor->on(machine);
   const Study study{.machine = machine,
                     .constants = predictor->constants(),
+                    .estimator = estimator,
+                    .delta = predictor->name() == "delta",
                     .choices = choices,
                     .progress = progress};
   for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -443,7 +464,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
   inputs.push_back(estimated.model);
   for (std::string& warning : cost::learned::calibration_warnings(machine, *predictor))
     report.warnings.push_back(std::move(warning));
-  inputs.push_back(predictor->input());
+  add_inputs(predictor->inputs(), inputs);
   set_provenance(inputs, report);
   const aggregate::StepEstimate step =
       aggregate::step_time(std::move(operators), estimated.costs.step);

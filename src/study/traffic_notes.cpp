@@ -61,6 +61,7 @@ std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
                                      const hardware::Machine& machine,
                                      const cost::TimeModel& model) {
   std::vector<std::string> notes;
+  if (kernels.empty()) return notes;
   const hardware::GpuSpec& gpu = machine.gpu;
   const auto on_matrix_units = [&machine](const execution::Launch& kernel) {
     const auto units = machine.best_units(kernel.work.compute, kernel.work.matrix);

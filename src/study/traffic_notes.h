@@ -17,7 +17,8 @@
 
 namespace rooftile::study {
 
-/// One note per assumption that some kernel, or the GPU, breaks.
+/// One note per assumption that some kernel, or the GPU, breaks; `kernels` are those that are timed
+/// by their streams.
 std::vector<std::string> delta_notes(std::span<const execution::Launch> kernels,
                                      const hardware::Machine& machine,
                                      const cost::TimeModel& model);

@@ -9,8 +9,8 @@
 #include <random>
 
 #include "cost/conv_time.h"
-#include "cost/gemm_time.h"
 #include "cost/predictor.h"
+#include "cost/stream_parts.h"
 #include "default_constants.h"
 #include "hardware/factors.h"
 #include "ops/any_op.h"
@@ -114,7 +114,7 @@ TEST(ConvScaling, TheFastestIsTheFirstOfAll) {
       for (const MachineKey key : hardware::kAllMachineKeys) {
         const TimeMachine g = timed(c, Factors::one(key, factor));
         const ConvCandidate first = conv_candidates(c.conv(), c.work.dtype, g, {}).front();
-        const ConvCandidate found = fastest_conv(c.conv(), c.work.dtype, g);
+        const ConvCandidate found = fastest_conv(c.conv(), c.work.dtype, g, {});
         EXPECT_EQ(found.algorithm, first.algorithm) << c.text << " " << name_of(key);
         EXPECT_EQ(found.seconds(), first.seconds()) << c.text << " " << name_of(key);
         EXPECT_EQ(found.read.l2, first.read.l2) << c.text << " " << name_of(key);

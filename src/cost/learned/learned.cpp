@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <variant>
 
 #include "core/integer.h"
-#include "cost/analytical.h"
+#include "cost/conv_estimate.h"
 #include "cost/learned/attention_form.h"
 #include "cost/learned/calibrated.h"
 #include "cost/learned/chip.h"
@@ -26,8 +27,8 @@ struct FormTime {
   double floor = 0;  ///< the shortest call when the kernel is timed alone
   bool nearest_class = false;
   std::optional<mapping::TilePlan> plan;
-  std::optional<AnalyticalTime> analysis = {};  ///< of a convolution: how it runs
-  traffic::PanelMisses misses = {};             ///< of a product
+  std::optional<KernelTime> analysis = {};  ///< of a convolution: how it runs
+  traffic::PanelMisses misses = {};         ///< of a product
   double dram_bytes = 0;  ///< of rows: what the time counts, re-reads included; 0 for others
 };
 
@@ -150,8 +151,69 @@ std::optional<FormTime> gemm_form(const Question& q, const ops::GemmShape& shape
   return best;
 }
 
-std::optional<FormTime> conv_form(const Question& q) {
-  const AnalyticalTime analysis = analytical_time(q.job, q.machine, q.weights.constants);
+Estimate planned(const Job& job, const hardware::Machine& machine,
+                 std::optional<mapping::TilePlan> plan, const traffic::PanelMisses& misses = {}) {
+  Estimate estimate;
+  estimate.plan = plan ? *plan : mapping::decompose(job.work, machine.gpu);
+  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu, misses, job.copies);
+  return estimate;
+}
+
+/// The product that an explicit GEMM hands to the library, as any other of this shape.
+Job product_job(const Job& conv, const ops::GemmShape& gemm) {
+  const double element = size_of(conv.work.dtype).base();
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    return Bytes::from_base(element * real(gemm.batch) * real(rows) * real(columns));
+  };
+  Job job = conv;
+  job.work = {.op = gemm.batch > 1 ? "bmm" : "linear",
+              .kind = gemm.batch > 1 ? ops::KernelClass::BatchedGemm : ops::KernelClass::Gemm,
+              .dtype = conv.work.dtype,
+              .compute = conv.work.compute,
+              .matrix = conv.work.matrix,
+              .shape = gemm,
+              .flops = Flops::from_base(2.0 * real(gemm.batch) * real(gemm.m) * real(gemm.n) *
+                                        real(gemm.k)),
+              .read = matrix(gemm.m, gemm.k) + matrix(gemm.k, gemm.n),
+              .written = conv.work.written};
+  return job;
+}
+
+LibraryProduct library_product(const Question& conv, const ops::GemmShape& gemm) {
+  const Job job = product_job(conv.job, gemm);
+  const Question q{.job = job,
+                   .machine = conv.machine,
+                   .weights = conv.weights,
+                   .model = conv.model,
+                   .chip = conv.chip,
+                   .facts = conv.facts};
+  LibraryProduct none;
+  none.seconds = std::numeric_limits<double>::infinity();
+  const auto form = gemm_form(q, gemm);
+  if (!form) return none;
+  const traffic::Traffic bytes = planned(job, q.machine, form->plan, form->misses).traffic;
+  const Bytes written = bytes.dram_written;
+  return {.breakdown = form->gpu,
+          .seconds = form->gpu.time().base(),
+          .plan = *form->plan,
+          .read = {.l1 = (bytes.l1 - written).base(),
+                   .l2 = (bytes.l2 - written).base(),
+                   .dram = bytes.dram_read.base()},
+          .written = written.base()};
+}
+
+ConvTimeOptions conv_options(const Question& q) {
+  return {.product = [&q](const ops::GemmShape& gemm) { return library_product(q, gemm); }};
+}
+
+TimeMachine conv_machine(const Question& q) {
+  return make_time_machine(q.machine, q.job.roof.compute, q.job.work.compute, q.job.work.matrix,
+                           q.weights.constants);
+}
+
+FormTime conv_form(const Question& q, const ops::ConvShape& conv) {
+  const KernelTime analysis =
+      conv_time(q.job.work, conv, conv_machine(q), q.machine.gpu, conv_options(q));
   return FormTime{.gpu = analysis.breakdown,
                   .host = q.model.conv ? q.model.conv->host : 0.0,
                   .floor = 0,
@@ -219,7 +281,7 @@ std::optional<FormTime> attention_form(const Question& q, const ops::AttentionSh
 std::optional<FormTime> form_time(const Question& q) {
   const ops::WorkShape& shape = q.job.work.shape;
   if (const auto* gemm = std::get_if<ops::GemmShape>(&shape)) return gemm_form(q, *gemm);
-  if (std::holds_alternative<ops::ConvShape>(shape)) return conv_form(q);
+  if (const auto* conv = std::get_if<ops::ConvShape>(&shape)) return conv_form(q, *conv);
   if (const auto* attention = std::get_if<ops::AttentionShape>(&shape))
     return attention_form(q, *attention);
   const ops::KernelClass kind = q.job.work.kind;
@@ -312,14 +374,6 @@ double half_width(const Question& q, double seconds, bool nearest_class) {
          assumed.per_octave * octaves_outside(q);
 }
 
-Estimate planned(const Job& job, const hardware::Machine& machine,
-                 std::optional<mapping::TilePlan> plan, const traffic::PanelMisses& misses = {}) {
-  Estimate estimate;
-  estimate.plan = plan ? *plan : mapping::decompose(job.work, machine.gpu);
-  estimate.traffic = traffic::model(job.work, estimate.plan, machine.gpu, misses, job.copies);
-  return estimate;
-}
-
 /// DRAM bytes that were not counted from the plan; the levels above see them as well.
 void set_dram_bytes(double bytes, traffic::Traffic& traffic) {
   traffic.dram_read = Bytes::from_base(bytes) - traffic.dram_written;
@@ -364,13 +418,7 @@ class LearnedPredictor final : public Predictor {
   [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
                                      MachineFacts& known) const override {
     auto& facts = static_cast<LearnedFacts&>(known);  // from do_prepare()
-    static const DeviceModel kNone;
-    const Question question{.job = job,
-                            .machine = machine,
-                            .weights = weights_,
-                            .model = facts.model != nullptr ? *facts.model : kNone,
-                            .chip = bound_to(job, facts.chip),
-                            .facts = facts};
+    const Question question = ask(job, machine, facts);
     std::optional<FormTime> form;
     if (facts.model != nullptr) form = form_time(question);
     Estimate estimate = form ? planned(job, machine, form->plan, form->misses)
@@ -396,79 +444,33 @@ class LearnedPredictor final : public Predictor {
                             (form->analysis && !form->analysis->calibrated) || outside(question);
     return estimate;
   }
+  [[nodiscard]] std::vector<ConvCandidate> do_convolutions(const Job& job,
+                                                           const hardware::Machine& machine,
+                                                           MachineFacts& known) const override {
+    const Question q = ask(job, machine, static_cast<LearnedFacts&>(known));
+    return conv_candidates(std::get<ops::ConvShape>(job.work.shape), job.work.dtype,
+                           conv_machine(q), conv_options(q));
+  }
   [[nodiscard]] std::string_view do_name() const override { return weights_.name; }
-
-  Weights weights_;
-};
-
-class RooflinePredictor final : public Predictor {
- private:
-  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
-                                     MachineFacts& /*facts*/) const override {
-    Estimate estimate = planned(job, machine, std::nullopt);
-    set_time(job.work, job.roof, machine.gpu, roofline_breakdown(job, dram_roofline(job)),
-             estimate);
-    estimate.provenance = Provenance::Analytical;
-    return estimate;
+  [[nodiscard]] Question ask(const Job& job, const hardware::Machine& machine,
+                             LearnedFacts& facts) const {
+    static const DeviceModel kNone;
+    return {.job = job,
+            .machine = machine,
+            .weights = weights_,
+            .model = facts.model != nullptr ? *facts.model : kNone,
+            .chip = bound_to(job, facts.chip),
+            .facts = facts};
   }
-  [[nodiscard]] std::string_view do_name() const override { return "roofline"; }
-};
-
-class TrivialPredictor final : public Predictor {
- public:
-  explicit TrivialPredictor(Weights weights) : weights_(std::move(weights)) {}
-
- private:
-  [[nodiscard]] Estimate do_estimate(const Job& job, const hardware::Machine& machine,
-                                     MachineFacts& /*facts*/) const override {
-    Estimate estimate = planned(job, machine, std::nullopt);
-    std::string key(name_of(machine.gpu.vendor));
-    key += '/';
-    key += class_of(job.work);
-    const auto line = weights_.trivial.find(key);
-    estimate.extrapolated = line == weights_.trivial.end();
-    const TrivialLine fitted = estimate.extrapolated ? TrivialLine{} : line->second;
-    Breakdown breakdown = roofline_breakdown(job, dram_roofline(job) / fitted.utilization);
-    if (job.setting == Setting::Isolated)
-      breakdown.of(Resource::Host) = Seconds::from_base(fitted.overhead);
-    set_time(job.work, job.roof, machine.gpu, breakdown, estimate);
-    estimate.provenance = Provenance::Learned;
-    return estimate;
-  }
-  [[nodiscard]] std::string_view do_name() const override { return "trivial"; }
 
   Weights weights_;
 };
 
 }  // namespace
 
-double dram_roofline(const Job& job) {
-  return max(job.work.flops / job.roof.compute, job.work.moved() / job.roof.dram).base();
-}
-
-Breakdown roofline_breakdown(const Job& job, double seconds) {
-  Breakdown breakdown{.residual = seconds / dram_roofline(job)};
-  breakdown.of(Resource::Compute) = job.work.flops / job.roof.compute;
-  breakdown.of(Resource::Dram) = job.work.moved() / job.roof.dram;
-  return breakdown;
-}
-
-double conv_seconds(const Job& job, const hardware::Machine& machine, const Constants& constants) {
-  return analytical_time(job, machine, constants).breakdown.time().base();
-}
-
 std::unique_ptr<Predictor> make_learned(Weights weights) {
   Constants constants = weights.constants;
   auto made = std::make_unique<LearnedPredictor>(std::move(weights));
-  made->set_constants(std::move(constants));
-  return made;
-}
-std::unique_ptr<Predictor> make_roofline() {
-  return std::make_unique<RooflinePredictor>();
-}
-std::unique_ptr<Predictor> make_trivial(Weights weights) {
-  Constants constants = weights.constants;
-  auto made = std::make_unique<TrivialPredictor>(std::move(weights));
   made->set_constants(std::move(constants));
   return made;
 }

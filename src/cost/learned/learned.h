@@ -24,9 +24,6 @@ double dram_roofline(const Job& job);
 /// The two terms of that maximum; `seconds` is what a model makes of them.
 Breakdown roofline_breakdown(const Job& job, double seconds);
 
-/// GPU time of a convolution by the analytical model, without its launch.
-double conv_seconds(const Job& job, const hardware::Machine& machine, const Constants& constants);
-
 std::unique_ptr<Predictor> make_learned(Weights weights);
 std::unique_ptr<Predictor> make_roofline();
 std::unique_ptr<Predictor> make_trivial(Weights weights);

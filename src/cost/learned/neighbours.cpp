@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <tuple>
 
 namespace rooftile::cost::learned {
@@ -23,14 +25,22 @@ constexpr char character(int digit) {
   return static_cast<char>(code);
 }
 
-constexpr int kNoDigit = -1;
+constexpr std::uint8_t kNoDigit = 0x80;  // all digits are smaller
 
-/// The digit of every character: the lists are most of what is read when the program starts.
-constexpr std::array<int, 256> kDigitOf = [] {
-  std::array<int, 256> digits{};
+/// The digit of every character, and the coordinate that it means: the lists are most of what is
+/// read when the program starts.
+constexpr std::array<std::uint8_t, 256> kDigitOf = [] {
+  std::array<std::uint8_t, 256> digits{};
   digits.fill(kNoDigit);
-  for (int d = 0; d < kDigits; ++d) digits[static_cast<unsigned char>(character(d))] = d;
+  for (int d = 0; d < kDigits; ++d)
+    digits[static_cast<unsigned char>(character(d))] = static_cast<std::uint8_t>(d);
   return digits;
+}();
+constexpr std::array<float, 256> kCoordinateOf = [] {
+  std::array<float, 256> coordinates{};
+  for (std::size_t c = 0; c < coordinates.size(); ++c)
+    coordinates[c] = static_cast<float>(kDigitOf[c]) / kCellsPerOctave;
+  return coordinates;
 }();
 
 struct Local {
@@ -106,21 +116,24 @@ std::string encode_neighbours(std::vector<Neighbour> list) {
 
 std::optional<std::vector<Neighbour>> decode_neighbours(std::string_view text) {
   if (text.size() % kEntry != 0) return std::nullopt;
-  std::vector<Neighbour> list(text.size() / kEntry);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    std::array<int, kEntry> digits{};
-    int all = 0;  // negative as soon as one of them is
-    for (std::size_t d = 0; d < kEntry; ++d) {
-      digits[d] = kDigitOf[static_cast<unsigned char>(text[i * kEntry + d])];
-      all |= digits[d];
-    }
-    if (all < 0) return std::nullopt;
-    for (std::size_t d = 0; d < list[i].at.size(); ++d)
-      list[i].at[d] = static_cast<float>(digits[d]) / kCellsPerOctave;
-    list[i].residual =
-        static_cast<float>(digits[4] * kDigits + digits[5] - kResidualZero) / kResidualUnits;
-    if (i > 0 && list[i].at[0] < list[i - 1].at[0]) return std::nullopt;
+  std::vector<Neighbour> list;
+  list.reserve(text.size() / kEntry);
+  std::uint8_t all = 0;  // above every digit as soon as one character is none
+  std::uint8_t last = 0;
+  bool ascending = true;
+  for (std::size_t i = 0; i < text.size(); i += kEntry) {
+    std::array<unsigned char, kEntry> entry;
+    std::memcpy(entry.data(), text.data() + i, kEntry);
+    for (const unsigned char c : entry) all |= kDigitOf[c];
+    const std::uint8_t first = kDigitOf[entry[0]];
+    ascending = ascending && first >= last;
+    last = first;
+    const int residual = kDigitOf[entry[4]] * kDigits + kDigitOf[entry[5]] - kResidualZero;
+    list.push_back({.at = {kCoordinateOf[entry[0]], kCoordinateOf[entry[1]],
+                           kCoordinateOf[entry[2]], kCoordinateOf[entry[3]]},
+                    .residual = static_cast<float>(residual) / kResidualUnits});
   }
+  if (all >= kNoDigit || !ascending) return std::nullopt;
   return list;
 }
 

@@ -43,8 +43,7 @@ template <typename Io>
 void fields(Io& io, Streaming& s) {
   io("measured", s.measured, kFraction), io("published", s.published, kFraction);
   io("sibling", s.sibling, kFraction), io("memory", s.memory, kFraction);
-  io("usual", s.usual, kFraction), io("products", s.products, kFraction);
-  io("convolutions", s.convolutions, kFraction);
+  fields(io, static_cast<AttainedShares&>(s));
 }
 template <typename Io>
 void fields(Io& io, TimeModel& m) {
@@ -409,7 +408,7 @@ ByName<ByName<std::string>> units() {
       {"clock", units_of<ClockConstants>()},        {"convolution", units_of<TimeConstants>()},
       {"intervals", units_of<IntervalConstants>()}, {"neighbours", units_of<NeighbourConstants>()},
       {"step", units_of<StepConstants>()},          {"link", units_of<LinkForm>()},
-      {"link shape", units_of<LinkShape>()}};
+      {"link shape", units_of<LinkShape>()},        {"streaming", units_of<AttainedShares>()}};
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/analytical.h"
-#include "cost/gemm_time.h"
+#include "cost/delta/product.h"
+#include "cost/predictor.h"
 #include "default_constants.h"
 #include "hardware/machine.h"
 #include "ops/any_op.h"
@@ -172,7 +172,7 @@ TEST(ConvCandidates, TilesFitIntoAnSm) {
     }
   }
   const ops::GemmShape gemm{.m = 4096, .n = 4096, .k = 512};
-  EXPECT_TRUE(fits_sm(small, gemm_candidate(gemm, DType::Fp32, small).time.tile, 4));
+  EXPECT_TRUE(fits_sm(small, delta::fastest_product(gemm, DType::Fp32, small).time.tile, 4));
 }
 
 // What the measured libraries of Maxwell do.
@@ -205,7 +205,7 @@ TEST(ConvCandidates, WinogradOnlyWhereItApplies) {
   const auto square = conv_candidates(layer_3x3(), DType::Fp32, v100, {});
   EXPECT_TRUE(has(square, ConvAlgorithm::WinogradFused));
   EXPECT_TRUE(has(square, ConvAlgorithm::ImplicitGemm));
-  EXPECT_TRUE(has(square, ConvAlgorithm::ExplicitGemm));
+  EXPECT_FALSE(has(square, ConvAlgorithm::ExplicitGemm)) << "nobody times its product";
   EXPECT_NE(square.front().algorithm, ConvAlgorithm::ImplicitGemm) << "Winograd is faster here";
   ops::ConvShape strided = layer_3x3();
   strided.stride_h = strided.stride_w = 2;
@@ -243,12 +243,12 @@ TEST(ConvCandidates, EveryAlgorithmAnswersToTheCaches) {
 }
 
 // A product with a vector streams its matrix, whichever operand the vector is.
-TEST(GemmCandidate, AVectorTimesAMatrixIsBoundByDram) {
+TEST(DeltaProduct, AVectorTimesAMatrixIsBoundByDram) {
   const TimeMachine v100 = fp32("v100-pcie-32gb");
   const double seconds = 4.0 * (4096.0 * 9216 + 9216 + 4096) / v100.dram_bandwidth.base();
   for (const ops::GemmShape& gemm : {ops::GemmShape{.m = 1, .n = 4096, .k = 9216},
                                      ops::GemmShape{.m = 4096, .n = 1, .k = 9216}}) {
-    const GemmCandidate product = gemm_candidate(gemm, DType::Fp32, v100);
+    const delta::Product product = delta::fastest_product(gemm, DType::Fp32, v100);
     EXPECT_EQ(product.time.limiter, Resource::Dram);
     EXPECT_DOUBLE_EQ(product.time.dram, seconds);
     EXPECT_LT(product.time.total(), 1.2 * seconds);
@@ -256,18 +256,61 @@ TEST(GemmCandidate, AVectorTimesAMatrixIsBoundByDram) {
   }
 }
 
-// A 1x1 layer of one image is the GEMM of 49 rows, also in time; so is its data gradient.
-TEST(ConvCandidates, SmallPointwiseLayersArePlainGemms) {
+// Without a product's timer there are no explicit GEMMs; with one its time is theirs.
+TEST(ConvCandidates, ExplicitGemmsAreTimedByTheirPredictor) {
   const TimeMachine v100 = fp32("v100-pcie-32gb");
   ops::ConvShape conv{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512};
-  const GemmCandidate gemm = gemm_candidate({.m = 49, .n = 512, .k = 2048}, DType::Fp32, v100);
-  EXPECT_GT(gemm.time.split, 1) << "49 x 512 outputs are few CTAs";
-  const ConvCandidate forward = conv_candidates(conv, DType::Fp32, v100, {}).front();
-  EXPECT_EQ(forward.algorithm, ConvAlgorithm::ExplicitGemm);
-  EXPECT_EQ(forward.seconds(), gemm.time.total());
-  conv.pass = ops::ConvPass::DataGradient;
-  EXPECT_EQ(conv_candidates(conv, DType::Fp32, v100, {}).front().algorithm,
+  std::vector<ops::GemmShape> asked;
+  const ConvTimeOptions options{.product = [&asked](const ops::GemmShape& gemm) {
+    asked.push_back(gemm);
+    LibraryProduct product;
+    product.breakdown.of(Resource::Compute) = Seconds::from_base(1e-9);
+    product.seconds = 1e-9;
+    return product;
+  }};
+  EXPECT_NE(conv_candidates(conv, DType::Fp32, v100, {}).front().algorithm,
             ConvAlgorithm::ExplicitGemm);
+  const ConvCandidate forward = conv_candidates(conv, DType::Fp32, v100, options).front();
+  EXPECT_EQ(forward.algorithm, ConvAlgorithm::ExplicitGemm);
+  EXPECT_EQ(forward.seconds(), 1e-9);
+  conv.pass = ops::ConvPass::DataGradient;
+  EXPECT_EQ(conv_candidates(conv, DType::Fp32, v100, options).front().algorithm,
+            ConvAlgorithm::ExplicitGemm);
+  EXPECT_EQ(asked.front(), (ops::GemmShape{.m = 49, .n = 512, .k = 2048}));
+  // im2col writes 9 times the image, at the DRAM's rate, in a kernel of its own.
+  const ops::ConvShape large = layer_3x3();
+  for (const ConvCandidate& c : conv_candidates(large, DType::Fp32, v100, options)) {
+    if (c.algorithm != ConvAlgorithm::ExplicitGemm) continue;
+    const double bytes = 4.0 * (64 * 128 * 28 * 28) * (1 + 9);
+    EXPECT_NEAR(c.seconds(), 1e-9 + bytes / v100.dram_bandwidth.base() + v100.launch.base(), 1e-12);
+    EXPECT_EQ(c.breakdown().time().base(), c.seconds());
+    EXPECT_EQ(c.breakdown().limiter(), Resource::Dram);
+  }
+}
+
+// One number: the default predictor gives a 1x1 layer of one image the time of the GEMM with 49
+// rows, `delta` that of its own; so do their data gradients.
+TEST(ConvCandidates, SmallPointwiseLayersTakeTheTimeOfTheirProduct) {
+  const auto machine = machine_of("v100-pcie-32gb");
+  for (const char* name : {"", "delta"}) {
+    const auto predictor = make_predictor(name, Catalog::embedded()).value();
+    const auto estimate = [&](const ops::AnyOp& op, bool gradient) {
+      ops::KernelList kernels;
+      const ops::LowerContext context{.precision = ops::precision_of(DType::Fp32)};
+      gradient ? ops::backward(op, context, kernels) : ops::forward(op, context, kernels);
+      return predictor->estimate(bind(kernels.front(), machine).value(), machine);
+    };
+    const ops::ConvShape layer{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512};
+    const Estimate product =
+        estimate(ops::Linear{.rows = 49, .in = 2048, .out = 512, .bias = false}, false);
+    const Estimate conv = estimate(ops::Conv2d{.conv = layer}, false);
+    EXPECT_EQ(conv.algorithm, "explicit_gemm") << name;
+    EXPECT_NEAR(conv.time / product.time, 1, 1e-12) << name;
+    EXPECT_EQ(conv.plan.label(), product.plan.label()) << name;
+    EXPECT_NEAR(conv.traffic.l2 / product.traffic.l2, 1, 1e-12) << name;
+    EXPECT_EQ(conv.limiter(), product.limiter()) << name;
+    EXPECT_EQ(estimate(ops::Conv2d{.conv = layer}, true).algorithm, "explicit_gemm") << name;
+  }
 }
 
 // 640,000 outputs of 9 taps: (60 + 9 x 12) instructions each, on 640 lanes at 1 GHz.

@@ -23,6 +23,7 @@ void check_list() {
 
 TEST(Parameters, BeginInsideOfTheirLimits) {
   check_list<ClockConstants>();
+  check_list<AttainedShares>();
   check_list<TimeConstants>();
   check_list<NeighbourConstants>();
   check_list<IntervalConstants>();

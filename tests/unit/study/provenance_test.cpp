@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -112,6 +113,13 @@ TEST_F(Provenance, APredictionNamesAllOfItsFiles) {
     EXPECT_EQ(input.name, "bound");
     EXPECT_EQ(input.sha256, "");  // it is code
   }
+  // But for what a step adds to its kernels, which it takes from the default's file.
+  const auto constants = std::find_if(
+      bound.provenance.inputs.begin(), bound.provenance.inputs.end(),
+      [](const Input& input) { return input.kind == "calibration" && input.name == "constants"; });
+  ASSERT_NE(constants, bound.provenance.inputs.end());
+  EXPECT_EQ(constants->file, "catalog:predictors/default/weights.json");
+  EXPECT_EQ(constants->sha256.size(), 64U);
 }
 
 TEST_F(Provenance, AnyChangedFileChangesItsSumAndNoOther) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time of a plain GEMM from the streams (stream_time.h): the fastest of a library's tiles, with
-// split-K where the grid is small, or a kernel that streams the matrix where the other operand is a
-// vector; and what it shares with the implicit GEMM of a convolution: the
-// conversion to the closed forms' types, and the search for the part of a machine that a kernel
-// should use. CTAs that run at the same time compete for L2: with fewer of them a kernel may read
-// less, so one that is bound by L2, or whose operands flush each other, tries fewer SMs and fewer
-// CTAs per SM. More of either never makes a kernel slower, but for the 1 % of kWorthwhile.
+// What kernels that are timed by their streams (stream_time.h) share: tiles, the conversion to the
+// closed forms' types, and the search for the part of a machine that a kernel should use. CTAs that
+// run at the same time compete for L2: with fewer of them a kernel may read less, so one that is
+// bound by L2, or whose operands flush each other, tries fewer SMs and fewer CTAs per SM. More of
+// either never makes a kernel slower, but for the 1 % of kWorthwhile.
 #pragma once
 
 #include <algorithm>
@@ -23,33 +21,15 @@ using Edges = std::array<double, 2>;
 inline constexpr std::array<Edges, 5> kGemmTiles{
     {{64, 64}, {128, 64}, {32, 128}, {128, 32}, {128, 128}}};
 inline constexpr double kMaxSplit = 32;
-inline constexpr double kNoMisses = 1e9;  ///< taps of a GEMM, whose loads are prefetched
+inline constexpr double kNoMisses = 1e9;  ///< taps of a product, whose loads are prefetched
 
-struct GemmCandidate {
-  StreamTime time = {};
-  traffic::ReadBytes read = {};
-  double written = 0;
-  bool vector = false;  ///< the kernel of a matrix and a vector, which has no tiles
-};
-/// A GEMM with one tile.
-struct GemmCut {
-  StreamTile tile;
-  double split = 1;
-  double taps = kNoMisses;
-  double extra = 0;  ///< StreamTuning::extra
-};
-GemmCandidate run_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
-                       const GemmCut& cut);
-/// Its time with bytes that were counted instead of the closed forms'; without partial sums.
-StreamTime time_gemm(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine,
-                     const GemmCut& cut, const traffic::ReadBytes& read);
 /// No kernel is faster than L1 and L2 deliver its bytes: for times without streams of their own.
 void bind_to_levels(const TimeMachine& machine, const traffic::ReadBytes& read, StreamTime& time);
-/// The fastest tile and split of a plain GEMM, or the kernel of a matrix and a vector.
-GemmCandidate gemm_candidate(const ops::GemmShape& gemm, DType dtype, const TimeMachine& machine);
 
+/// Bytes of an element of the operands, and of the results: products of 8-bit operands write 16 bit.
 double element_of(DType dtype);
-double output_bytes(const ops::GemmShape& gemm, double element);
+double result_element_of(DType dtype);
+double output_bytes(const ops::GemmShape& gemm, DType dtype);
 
 /// One sector along k.
 StreamTile tile_of(const TimeMachine& machine, const Edges& edges, double element);
