@@ -7,7 +7,7 @@ string(REPLACE "," ";" PATHS "${PATHS}")
 if(GIT)
   execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --show-prefix HEAD
                   OUTPUT_VARIABLE answer RESULT_VARIABLE failed ERROR_QUIET)
-  # An empty first line: SOURCE is the top folder and not a copy inside of another project.
+  # An empty first line: SOURCE is the top folder and not a copy inside another project.
   if(NOT failed AND answer MATCHES "^\n([0-9a-f]+)\n$")
     set(commit ${CMAKE_MATCH_1})
     execute_process(COMMAND ${GIT} -C ${SOURCE} status --porcelain -- ${PATHS}

@@ -40,7 +40,7 @@ struct ErrorStatistics {
   double p90_error = 0;        ///< 90 % of |error| are at most this
   double worst_error = 0;      ///< largest |error|
   double bias = 0;             ///< mean of the signed error
-  /// Fraction of the measurements inside of their interval; nothing where none is stated.
+  /// Fraction of the measurements inside their interval; nothing where none is stated.
   std::optional<double> coverage;
 };
 

@@ -10,7 +10,7 @@
 //               its inputs and lets go of the former
 //
 // Repetitions of a block are counted, not walked through: the last one lives next to all others.
-// Not counted: temporaries inside of one operator, gradients of parameters other than the stored
+// Not counted: temporaries inside one operator, gradients of parameters other than the stored
 // ones.
 #pragma once
 

@@ -19,7 +19,7 @@
 // the network (hardware::NetworkShare), and the slower of node and network counts. Networks have no
 // data here: they take the fabric's constants.
 //
-// The bound is what any algorithm must move, also one that adds up inside of the switch: of an
+// The bound is what any algorithm must move, also one that adds up inside the switch: of an
 // all-reduce over n GPUs in m nodes at least (n - 1) / n b leave each GPU and (m - 1) / m b each
 // node; of a message that `copies` GPUs send alike, each must send its part.
 #pragma once

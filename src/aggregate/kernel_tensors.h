@@ -19,7 +19,7 @@ namespace rooftile::aggregate {
 
 struct KernelTensors {
   std::vector<std::size_t> nodes;  ///< in the block, in order
-  std::vector<Source> reads;       ///< from outside of the kernel, each once
+  std::vector<Source> reads;       ///< from outside the kernel, each once
   std::vector<TensorId> makes;     ///< into memory
   std::vector<Source> kept;        ///< training: for the backward pass, each once
   Bytes kept_extra;                ///< masks, statistics, indices

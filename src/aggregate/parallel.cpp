@@ -112,7 +112,7 @@ StageTimes times_of(const StageEstimate& stage, std::size_t first, const Paralle
         send(stage.output, parallelism.tensor, links.pipeline[border], links.constants), side));
   }
   if (!links.data) return t;
-  // The sums inside of layers take turns with these: gradients hide behind kernels alone.
+  // The sums inside layers take turns with these: gradients hide behind kernels alone.
   GradientSchedule schedule;
   for (const execution::GradientBucket& bucket : stage.gradients) {
     const auto repeat = static_cast<double>(bucket.repeat);
@@ -127,7 +127,7 @@ StageTimes times_of(const StageEstimate& stage, std::size_t first, const Paralle
 
 /// One pass over all stages and micro-batches (GPipe: fill and drain once, then the slowest stage
 /// sets the pace): how long it takes, and what of its communication a mean GPU waits for. Sums
-/// inside of layers are waited for; a stage sends its message while it works on the next
+/// inside layers are waited for; a stage sends its message while it works on the next
 /// micro-batch, which counts as far as the pass would be shorter without.
 class Pass {
  public:

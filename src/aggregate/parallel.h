@@ -48,7 +48,7 @@ struct Interconnect {
   cost::LinkConstants constants = {};              ///< what collectives reach of them
   std::optional<cost::OneShotForm> one_shot = {};  ///< of stacks that bring their own all-reduce
 
-  /// The sum inside of a layer.
+  /// The sum inside a layer.
   [[nodiscard]] TransferTime tensor_sum(Bytes bytes, std::int64_t gpus) const;
 };
 

@@ -302,8 +302,9 @@ Status keep_campaign(std::string_view campaign, Dataset& dataset) {
     if (!name.empty()) names.push_back(name);
   }
   return usage_error(fmt::format("the files have no campaign \"{}\"", printable(campaign)),
-                     names.empty() ? std::string("their rows name none: leave out --campaign")
-                                   : did_you_mean(campaign, names, "--campaign is one of"));
+                     names.empty()
+                         ? std::string("their rows name no campaign: leave out --campaign")
+                         : did_you_mean(campaign, names, "--campaign is one of"));
 }
 
 std::vector<const Sample*> samples_without(const Dataset& dataset,

@@ -2,7 +2,7 @@
 //
 // The all-reduce of serving engines (cost::OneShotForm), fitted to measured ones: the layout of
 // custom_allreduce_GPU.csv (graph, allreduce_dtype, num_gpus, message_size in elements, latency in
-// ms). Rows outside of captured graphs are host time, and above some megabytes engines call the
+// ms). Rows outside captured graphs are host time, and above some megabytes engines call the
 // vendor's library: neither is looked at.
 #pragma once
 

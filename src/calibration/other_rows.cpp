@@ -37,7 +37,7 @@ Status collective_row(const Source& s, const Place& place, Dataset& dataset) {
   ROOFTILE_TRY(const auto gpus, s.size("num_gpus"));
   ROOFTILE_TRY(const auto elements, s.size("message_size"));
   if (gpus < 2 || gpus > kMostGpus)
-    return bad_input(s.where("num_gpus"), fmt::format("{} GPUs do not reduce", gpus));
+    return bad_input(s.where("num_gpus"), fmt::format("{} GPUs cannot all-reduce", gpus));
   if (elements > kMostElements)
     return bad_input(s.where("message_size"), "the message is too long");
   ROOFTILE_TRY(const double measured, s.time("latency"));
@@ -164,7 +164,7 @@ Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
   const std::int64_t own = row.experts / row.gpus;
   row.width = inner / tensor;
   if (own < 1 || row.width < 1 || __builtin_mul_overflow(row.tokens, row.top_k, &row.all))
-    return bad_input(s.csv.where(), "no expert, or none of its columns, is left for a GPU");
+    return bad_input(s.csv.where(), "a GPU would get no expert, or no column of one");
   constexpr std::int64_t kMost = std::int64_t{1} << 50;
   if (row.width > kMost) return bad_input(s.where("inter_size"), "is too large");
   if (row.hidden > kMost) return bad_input(s.where("hidden_size"), "is too large");

@@ -132,8 +132,9 @@ Result<ValidationTable> validate_times(Dataset dataset, const TimesRequest& requ
   const Campaigns scored = campaigns_of(dataset);
   const bool deepbench = !scored.deepbench.rows.empty();
   if (!deepbench && scored.neusight.rows.empty()) {
-    return bad_input(file, "has no bytes and no convolutions that can be scored",
-                     "of DeepBench, FP32 rows are; rooftile evaluate kernels reads other kernels");
+    return bad_input(
+        file, "has no bytes and no convolutions that can be scored",
+        "of DeepBench, the FP32 rows can be; rooftile evaluate kernels reads other kernels");
   }
   std::vector<std::string> warnings = warnings_of(dataset);
   for (const std::string& more : request.fit_with) {

@@ -108,12 +108,12 @@ std::optional<std::string> unrepeatable(const Plateau* plateau, const Plateau* m
                        plateau->best * 1e9);
   }
   if (memory != nullptr && plateau->value > memory->value * kNearlyMemory) {
-    return fmt::format("{:.3g} ns are nearly those of memory", plateau->value * 1e9);
+    return fmt::format("{:.3g} ns is close to the latency of memory", plateau->value * 1e9);
   }
   return std::nullopt;
 }
 
-/// A latency is given where the chains inside of a level agree. Where something else used the cache
+/// A latency is given where the chains inside a level agree. Where something else used the cache
 /// meanwhile, another run would give another value: none is given.
 void reduce_latencies(Characterization& out) {
   const auto windows = level_windows(out.device.caches, Pattern::Chase);
@@ -219,10 +219,9 @@ void warn_about_levels(Characterization& out) {
       return b.plateau.level == cache.name;
     });
     if (!seen && !best.empty()) {
-      out.warnings.push_back(
-          fmt::format("{} was not measured: no working set lies inside of it "
-                      "and outside of the level before",
-                      cache.name));
+      out.warnings.push_back(fmt::format(
+          "{} was not measured: no working set lies inside it and outside the level before",
+          cache.name));
     }
   }
 }

@@ -42,7 +42,10 @@ Status run_suggest(const CalibrateOptions& options, const study::Session& sessio
   SuggestRequest request{.gpu = options.request.gpu, .count = options.count.value_or(30)};
   ROOFTILE_TRY(const SuggestReport report, session.suggest(request));
   if (!options.script.empty()) ROOFTILE_CHECK(write_file_atomic(options.script, report.script));
-  return emit(options.output, report::describe(report));
+  Output output = options.output;
+  output.file = options.machine_file;  // there is no machine file yet: -o is for the list
+  ROOFTILE_CHECK(settle_format(output));
+  return emit(output, report::describe(report));
 }
 
 Status add_timed_step(CalibrateOptions& options) {
@@ -62,8 +65,6 @@ Status add_timed_step(CalibrateOptions& options) {
 Status run_calibrate(CalibrateOptions options, const Context& context) {
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_CHECK(check_one_gpu("calibrate", options.request.gpu));
-  const std::vector<std::string> json{"json"};
-  ROOFTILE_CHECK(format_by_ending("calibrate", options.machine_file, json));
   ROOFTILE_CHECK(add_timed_step(options));
   const bool measured = !options.request.files.empty() || !options.request.steps.empty();
   if (options.count || !options.script.empty()) {
@@ -72,8 +73,10 @@ Status run_calibrate(CalibrateOptions options, const Context& context) {
                          "leave out the files, or --suggest and --script");
     return run_suggest(options, session);
   }
+  const std::vector<std::string> json{"json"};
+  ROOFTILE_CHECK(format_by_ending("calibrate", options.machine_file, json));
   if (options.machine_file.empty() && !options.output.chosen)
-    warn("nothing is written: -o machine.json keeps the result for --machine");
+    warn("nothing is saved; -o machine.json keeps the result");
   options.request.date = today();
   ROOFTILE_TRY(const CalibrateReport report, session.calibrate(options.request));
   if (!options.machine_file.empty())
@@ -85,8 +88,8 @@ Status run_calibrate(CalibrateOptions options, const Context& context) {
 
 void add_calibrate(CLI::App& app, Context& context) {
   auto options = std::make_shared<CalibrateOptions>();
-  CLI::App* command = app.add_subcommand(
-      "calibrate", "fit a machine file to what was measured on a GPU in a minute");
+  CLI::App* command =
+      app.add_subcommand("calibrate", "fit a machine file to a minute of measurements on a GPU");
   CalibrateRequest& request = options->request;
   add_request_options(*command, options->step);
   for (const char* name : {"model", "--machine", "--predictor"})
@@ -102,29 +105,33 @@ void add_calibrate(CLI::App& app, Context& context) {
   command->add_option("--measured", options->timed, "the time of that step, e.g. 342ms")
       ->group(kStepGroup);
   command
-      ->add_option("--suggest", options->count, "measure nothing yet: print the N kernels worth it")
+      ->add_option("--suggest", options->count,
+                   "fit nothing: list the N kernels most worth measuring (default: 30)")
       ->type_name("N");
   command
       ->add_option("--script", options->script,
-                   "with --suggest: write a PyTorch program that times them (default: 30)")
+                   "write a PyTorch program that times the suggested kernels")
       ->type_name("FILE");
-  add_output_options(*command, options->output, report::Offers{});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   command->remove_option(command->get_option("--output"));  // here it names the machine file
-  command->add_option("-o,--output", options->machine_file, "machine file to write (JSON)")
+  command
+      ->add_option("-o,--output", options->machine_file,
+                   "machine file to write (JSON); with --suggest, the list")
       ->group(kOutputGroup)
       ->type_name("FILE");
   command->footer(
-      "Measure some thirty kernels on the GPU, or time a step of your own model, and let every "
-      "other command use what that says: --machine machine.json. Fitted are the clock under load, "
-      "the bandwidths that kernels attain, what a launch and the host take, the level of each "
-      "family of kernels and how its shapes differ, and the start and bandwidth of links. Few rows "
-      "change little: every number is held by a prior, the table says how much the rows told, and "
-      "what they do not tell stays as it was. Intervals become those that the rows show.\n"
+      "Time some thirty kernels on the GPU, or one step of your own model, and give the result to "
+      "every other command with --machine machine.json. Fitted are the clock under load, the "
+      "attained bandwidths, the time of a launch and of the host, the level of each family of "
+      "kernels and how it depends on the shape, and the start-up time and bandwidth of links. A "
+      "few rows change little: every number has a prior, the table says how much was learned about "
+      "it, and a number that the rows say nothing about stays as it was. Intervals follow the "
+      "rows.\n"
       "\n"
       "Files are recognised from their content: kernel,shape,dtype,latency_ms (what --script "
       "prints), the layouts of docs/howto/refit.md, traces of the PyTorch profiler with "
-      "record_shapes=True, exports of Nsight and rocprof, machine files of characterize, tables "
-      "of collectives, measured steps.\n"
+      "record_shapes=True, exports of Nsight and rocprof, machine files of characterize, tables of "
+      "collectives, measured steps.\n"
       "\n"
       "Examples:\n"
       "  rooftile calibrate --gpu h100-sxm --suggest 30 --script bench.py\n"
@@ -146,7 +153,7 @@ void add_evaluate_calibrate(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<Options>();
   study::CalibrateEvaluationRequest& request = options->request;
   CLI::App* command = evaluate.add_subcommand(
-      "calibrate", "what calibrating a GPU that was left out with a few of its rows gains");
+      "calibrate", "what a few measured rows gain on a GPU that was left out");
   command->add_option("files", request.files, "CSV files of measured kernels, or one of steps")
       ->required();
   command->add_option("--rows", request.rows, "random rows per GPU, class and campaign")
@@ -156,7 +163,14 @@ void add_evaluate_calibrate(CLI::App& evaluate, Context& context) {
   command->add_option("--threads", request.threads, "refits that run at the same time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  add_output_options(*command, options->output, report::Offers{});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
+  command->footer(
+      "Calibrates with random rows of a GPU that the predictor has not seen, and predicts its "
+      "other rows; with a file of steps, calibrates with one step and predicts the others.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile evaluate calibrate measured/*.csv --rows 30 --draws 10\n"
+      "  rooftile evaluate calibrate cases.csv\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&]() -> Status {
       ROOFTILE_TRY(const study::Session session, context.session());

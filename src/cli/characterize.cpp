@@ -137,7 +137,7 @@ Status run_characterize(const Context& context, const CharacterizeArguments& a) 
 }
 
 void add_measuring_options(CLI::App& command, CharacterizeArguments& a) {
-  command.add_option("--backend", a.request.backend, "what is measured")
+  command.add_option("--backend", a.request.backend, "what to measure")
       ->check(CLI::IsMember(
           std::vector<std::string>(characterize::kBackends.begin(), characterize::kBackends.end())))
       ->capture_default_str();
@@ -206,9 +206,8 @@ void add_characterize(CLI::App& app, Context& context) {
   command->footer(
       "Measures bandwidth per memory level and access pattern, FLOP/s per number format, latency "
       "and launch overhead. A value above what the units and the clock allow is measured again, "
-      "and "
-      "left out with a warning if it stays. -o FILE writes the machine file (JSON) that --machine "
-      "of other commands reads.\n"
+      "and left out with a warning if it stays. -o FILE writes the machine file (JSON) that other "
+      "commands read with --machine.\n"
       "\n"
       "No real GPU has run the CUDA and HIP kernels: their machine code is compared with what is "
       "counted, and twelve modelled GPUs give back their rates within 2 %.\n"

@@ -37,7 +37,7 @@ void add_compare(CLI::App& app, Context& context) {
       ->required();
   add_output_options(*command, options->output, report::Offers{.charts = true});
   command->footer(
-      "The options are those of predict, and each row is what predict says about that GPU.\n"
+      "The options are those of predict; each row is what predict says about that GPU.\n"
       "\n"
       "Examples:\n"
       "  rooftile compare llama3-8b --gpus l4,a100-sxm-80gb,h100-sxm,mi300x --phase decode "

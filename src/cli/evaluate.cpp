@@ -90,6 +90,10 @@ void add_evaluate_kernels(CLI::App& evaluate, Context& context) {
   subject.app.add_option("--campaign", request.campaign, "look at the rows of one campaign only");
   add_refit_options(subject.app, request);
   add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
+  subject.app.footer(
+      "Examples:\n"
+      "  rooftile evaluate kernels measured/linear.csv\n"
+      "  rooftile evaluate kernels measured/*.csv --leave-one-gpu-out\n");
 }
 
 void add_evaluate_labels(CLI::App& evaluate, Context& context) {
@@ -108,6 +112,10 @@ void add_evaluate_labels(CLI::App& evaluate, Context& context) {
       "measured kernels to refit on (default: nvidia/ and amd/ next to the file)");
   add_refit_options(subject.app, request);
   add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
+  subject.app.footer(
+      "Example:\n"
+      "  rooftile evaluate labels labels.csv --models models --leave-one-gpu-out --kernels "
+      "measured/linear.csv\n");
 }
 
 void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
@@ -130,6 +138,10 @@ void add_evaluate_traffic(CLI::App& evaluate, Context& context) {
                   "with --leave-one-gpu-out: more files to fit the constants on")
       ->needs(left_out);
   add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
+  subject.app.footer(
+      "Examples:\n"
+      "  rooftile evaluate traffic random --count 100\n"
+      "  rooftile evaluate traffic deepbench/conv.csv --leave-one-gpu-out\n");
 }
 
 void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
@@ -140,6 +152,9 @@ void add_evaluate_tiles(CLI::App& evaluate, Context& context) {
   subject.app.add_option("files", request.files, "CSV files of measured products")->required();
   add_refit_options(subject.app, request);
   add_output_options(subject.app, subject.options.output, report::Offers{.charts = true});
+  subject.app.footer(
+      "Example:\n"
+      "  rooftile evaluate tiles measured/linear.csv measured/bmm.csv\n");
 }
 
 }  // namespace
@@ -156,7 +171,7 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_evaluate_calibrate(*command, context);
   command->footer(
       "Every table has the mean, median, geometric mean and 90 % quantile of the errors, their "
-      "bias, the share of rows inside of the interval, and baselines for comparison. "
+      "bias, the share of rows inside the interval, and baselines for comparison. "
       "docs/howto/refit.md lists the layouts it reads.\n"
       "\n"
       "Examples:\n"

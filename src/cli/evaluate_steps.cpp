@@ -12,6 +12,7 @@
 #include "calibration/steps.h"
 #include "cli/evaluate.h"
 #include "core/file.h"
+#include "core/number_of.h"
 #include "cost/stack_costs.h"
 #include "report/describe.h"
 
@@ -43,8 +44,8 @@ Status run_evaluate_nodes(const EvaluateNodes& command, const Context& context) 
   ROOFTILE_CHECK(emit(command.output, report::describe(evaluation)));
   if (evaluation.missing.empty()) return {};
   return bad_input(command.request.file,
-                   fmt::format("{} measured nodes above 1 % of their step have no kernel",
-                               evaluation.missing.size()),
+                   fmt::format("{} above 1 % of the step without a kernel",
+                               number_of(evaluation.missing.size(), "measured node")),
                    "the graph of the model lacks them");
 }
 
@@ -66,12 +67,17 @@ Status run_fit_stacks(const FitRequest& request, const std::string& folder,
 void add_evaluate_nodes(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateNodes>();
   CLI::App* command = evaluate.add_subcommand(
-      "nodes", "kernels of our graphs against traced nodes; fails where one is missing");
+      "nodes", "kernels of our graphs against traced nodes; fails if one is missing");
   command->add_option("file", options->request.file, "CSV file of traced nodes")->required();
   command->add_option("--models", options->request.models,
                       "folder with the models' config files (default: models next to the file)");
   command->add_option("--predictor", options->request.predictor, "name, or folder that fit wrote");
   add_output_options(*command, options->output, report::Offers{.charts = true});
+  command->footer(
+      "Every traced node that takes more than 1 % of its step needs a kernel of our graph.\n"
+      "\n"
+      "Example:\n"
+      "  rooftile evaluate nodes labels_per_node.csv --models models\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_evaluate_nodes(*options, context); });
   });
@@ -80,12 +86,18 @@ void add_evaluate_nodes(CLI::App& evaluate, Context& context) {
 void add_evaluate_steps(CLI::App& evaluate, Context& context) {
   auto options = std::make_shared<EvaluateSteps>();
   CLI::App* command = evaluate.add_subcommand(
-      "steps", "training, prefill, decode, requests and serving against measured ones");
+      "steps", "steps of training, prefill and decode, requests and serving against measured ones");
   command->add_option("file", options->request.file, "CSV file of measured steps")->required();
   command->add_option("--predictor", options->request.predictor, "name, or folder that fit wrote");
   command->add_flag("--leave-one-gpu-out", options->request.left_out,
                     "refit the costs of the software stacks without each GPU");
   add_output_options(*command, options->output, report::Offers{.charts = true});
+  command->footer(
+      "Rows that cannot be predicted are counted by reason; they are not scored.\n"
+      "\n"
+      "Examples:\n"
+      "  rooftile evaluate steps cases.csv\n"
+      "  rooftile evaluate steps cases.csv --leave-one-gpu-out --format markdown\n");
   command->callback([options, &context] {
     run_command(context, options->output, [&] { return run_evaluate_steps(*options, context); });
   });

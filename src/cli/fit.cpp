@@ -21,11 +21,12 @@ struct FitCommand {
   FitRequest request;
   std::string out;
   bool inspect = false;
+  Output output;
 };
 
 Status inspect_data(const FitCommand& command, const study::Session& session) {
   ROOFTILE_TRY(const study::InspectResult result, session.inspect(command.request));
-  return emit({}, report::describe(result.inspection, result.provenance));
+  return emit(command.output, report::describe(result.inspection, result.provenance));
 }
 
 Status run_fit(FitCommand command, const Context& context) {
@@ -47,7 +48,7 @@ Status run_fit(FitCommand command, const Context& context) {
   std::filesystem::remove(*command.request.checkpoint, failed);
   if (!result.leaves_out)
     return emit({}, fmt::format("Weights and card are in {}.\n", command.out));
-  return emit({}, report::describe(result.left_out));
+  return emit(command.output, report::describe(result.left_out));
 }
 
 }  // namespace
@@ -60,31 +61,35 @@ void add_fit(CLI::App& app, Context& context) {
   command->add_option("--out", options->out, "folder for weights.json and card.json")
       ->type_name("FOLDER");
   command
-      ->add_option("--form", options->request.form,
-                   "what to fit: the default forms, the published NeuSight baseline, or what "
-                   "software stacks cost (to measured steps and their all-reduces)")
+      ->add_option(
+          "--form", options->request.form,
+          "what to fit: the default forms, the published NeuSight baseline, or the costs of "
+          "software stacks (to measured steps and their all-reduces)")
       ->check(CLI::IsMember({"rooftile", "neusight", "stacks"}))
       ->capture_default_str();
   command->add_option("--campaign", options->request.campaign,
                       "fit on the rows of one campaign only");
   command->add_flag("--inspect", options->inspect,
-                    "show rows, GPUs, ranges and suspicious rows; fit nothing");
+                    "show rows, GPUs, ranges and suspicious rows without fitting");
   command->add_option("--seed", options->request.seed, "seed of the choice of rows")
       ->capture_default_str();
   command->add_option("--threads", options->request.threads, "fits that run at the same time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  add_output_options(*command, options->output, report::Offers{});
   command->footer(
       "Writes weights and a card, and prints the error on each GPU when it is left out of "
-      "everything: kernels, convolutions, links and host. docs/howto/refit.md lists the layouts it "
-      "reads. A fit that was interrupted continues when the same command is run again.\n"
+      "everything: kernels, convolutions, links and host. --format and -o are about those errors, "
+      "or about what --inspect shows. docs/howto/refit.md lists the layouts it reads. A fit that "
+      "was interrupted continues when the same command is run again.\n"
       "\n"
       "Examples:\n"
       "  rooftile fit --inspect measured/linear.csv\n"
       "  rooftile fit measured/*.csv --out my_predictor\n"
       "  rooftile predict gpt2-large --gpu l4 --predictor ./my_predictor\n");
-  command->callback(
-      [options, &context] { run_command(context, [&] { return run_fit(*options, context); }); });
+  command->callback([options, &context] {
+    run_command(context, options->output, [&] { return run_fit(*options, context); });
+  });
 }
 
 }  // namespace rooftile::cli

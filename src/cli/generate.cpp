@@ -58,14 +58,13 @@ void add_generate(CLI::App& app, Context& context) {
       ->add_flag("--disaggregated", request.disaggregated,
                  "other GPUs of the same kind process the prompts")
       ->group(kStepGroup);
-  add_output_options(*command, options->output, report::Offers{});
+  add_output_options(*command, options->output, report::Offers{.charts = true});
   command->footer(
       "A fixed --batch goes through prefill and then osl - 1 decode steps over a growing cache. "
-      "With "
-      "--concurrency a server keeps that many requests in flight and mixes new prompts into the "
-      "decode steps: a token takes a decode step + batch / osl x the prefill of one prompt, of "
-      "which a fitted share shows. No prefix is cached and nothing is speculated. Energy is that "
-      "of boards at their limit: an upper end.\n"
+      "With --concurrency, a server keeps that many requests in flight and mixes new prompts into "
+      "the decode steps: a token takes one decode step plus a fitted share of batch / osl x the "
+      "prefill of one prompt. Prefix caching and speculative decoding are not modelled. Energy "
+      "assumes boards at their power limit, so it is an upper bound.\n"
       "\n"
       "Examples:\n"
       "  rooftile generate llama3.1-8b --gpu h100-sxm --isl 1024 --osl 256 --batch 8\n"

@@ -148,6 +148,14 @@ std::string options_of(const CLI::App& app, std::size_t width) {
   return result;
 }
 
+/// CLI11 hands the footer of a command down to its subcommands; each has its own or none.
+std::string own_footer(const CLI::App& app) {
+  for (const CLI::App* above = app.get_parent(); above != nullptr; above = above->get_parent()) {
+    if (app.get_footer() == above->get_footer()) return {};
+  }
+  return app.get_footer();
+}
+
 std::string subcommands_of(const CLI::App& app, std::size_t width) {
   std::string result;
   std::vector<std::string> seen;
@@ -200,7 +208,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
   result += usage_line(*app, name);
   result += subcommands_of(*app, width_);
   result += options_of(*app, width_);
-  if (const std::string footer = wrap_help(app->get_footer(), width_); !footer.empty())
+  if (const std::string footer = wrap_help(own_footer(*app), width_); !footer.empty())
     result += "\n" + footer;
   if (mode != CLI::AppFormatMode::All) return result;
   for (const CLI::App* sub : app->get_subcommands({})) {

@@ -205,9 +205,8 @@ void add_kernel(CLI::App& app, Context& context) {
   add_attention(*kernel, context, options);
   add_vector_kinds(*kernel, context, options);
   kernel->footer(
-      "Shows the time within a step and launched alone, and every term of the predicted time and "
-      "of "
-      "the bound with its arithmetic: FLOPs or bytes, the rate, and the part of the rate that is "
+      "Shows the time within a step and launched alone, and each term of the predicted time and of "
+      "the bound with its arithmetic: FLOPs or bytes, the rate, and the share of the rate that is "
       "reached.\n"
       "\n"
       "Examples:\n"

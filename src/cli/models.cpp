@@ -25,7 +25,7 @@ void add_models(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("models", "the built-in models");
   add_output_options(*command, *output, report::Offers{});
   command->footer(
-      "Commands that take a model also take a Hugging Face config.json and a native graph "
+      "Commands that take a model also take a Hugging Face config.json or a native graph "
       "(docs/format/graph.md).\n"
       "\n"
       "Examples:\n"

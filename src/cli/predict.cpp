@@ -101,12 +101,11 @@ void add_predict(CLI::App& app, Context& context) {
       "cache.\n"
       "\n"
       "Every time comes with its lower bound, an 80 % interval and its limiter: the resource that "
-      "would need the longest on its own. A missing or null key of a config.json takes the "
-      "library's default and is named in a warning; files of your own are linted whenever they are "
-      "used.\n"
+      "would take longest on its own. A missing or null key of a config.json takes the library's "
+      "default, with a warning that names it; your own files are linted whenever they are used.\n"
       "\n"
-      "On several GPUs --batch is the batch of all of them together, and memory is that of the "
-      "fullest GPU.\n"
+      "On several GPUs, --batch counts the sequences of all of them together, and memory is that "
+      "of the fullest GPU.\n"
       "\n"
       "Every report names the program and the files it was made from, with their SHA-256; --replay "
       "reproduces its number or says what has changed since.\n"
@@ -119,8 +118,7 @@ void add_predict(CLI::App& app, Context& context) {
       "  rooftile predict resnet50 --gpu v100-sxm2-16gb --batch 64 --format trace -o "
       "step.trace.json\n"
       "  rooftile predict gpt3-2.7b --gpu h100-sxm --phase train --batch 16 --dtype bf16 --dp 2 "
-      "--tp "
-      "4 --system dgx-h100\n"
+      "--tp 4 --system dgx-h100\n"
       "  rooftile predict --replay report.json\n");
   command->callback([command, options, &context] {
     run_command(context, options->output, [&] {

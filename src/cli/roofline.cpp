@@ -123,7 +123,7 @@ void add_roofline(CLI::App& app, Context& context) {
       ->group(kMachineGroup);
   command
       ->add_flag("--predict", request.predict,
-                 "show expected time and traffic next to the measured ones, where the shape of a "
+                 "show predicted time and traffic next to the measured ones, where the shape of a "
                  "kernel is known: from a trace with shapes, tile and grid of a GEMM, or --model")
       ->group(kPredictGroup);
   command->add_option("--model", request.step.model, "the model that was profiled")

@@ -49,7 +49,7 @@ void add_scale(CLI::App& app, Context& context) {
                   "factors of one variant, as KEY=FACTOR,KEY=FACTOR")
       ->group(kVariantGroup);
   add_list_option(*command, "--cost", options->request.cost,
-                  "weights of the cost model, as KEY=WEIGHT,KEY=WEIGHT in units of the base GPU")
+                  "weights of the cost model, as KEY=WEIGHT,KEY=WEIGHT relative to the base GPU")
       ->group(kVariantGroup);
   command
       ->add_flag("--study", options->request.study,
@@ -63,15 +63,22 @@ void add_scale(CLI::App& app, Context& context) {
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
   add_conv_pass(*conv, options->conv);
+  conv->footer(
+      "--gpu, --set and the other options are those of rooftile scale.\n"
+      "\n"
+      "Example:\n"
+      "  rooftile scale conv --n 64 --c 128 --h 28 --w 28 --k 128 --r 3 --s 3 --pad 1 --gpu "
+      "v100-pcie-32gb --set l2_bw=2\n");
   command->footer(
       "Keys: sms, lanes, sm_memory, shared_bw, l1_bw, l2_bw, l2_size, dram_bw, clock; factors from "
       "0.001 to 1024. \"As it is\" is the step of predict, and every variant is predicted anew in "
-      "the same way. For each resource, the factor beyond which nothing is gained is the one from "
-      "which twice as much gains less than 5 %.\n"
+      "the same way. For each resource, the table also shows the factor beyond which twice as much "
+      "gains less than 5 %.\n"
       "\n"
-      "The cost of a variant is the sum of weight x (factor - 1), for the clock weight x (factor^3 "
-      "- 1), with the weights sms 0.5, lanes 0.25, sm_memory 0.12, shared_bw 0.03, l1_bw 0.03, "
-      "l2_bw 0.06, l2_size 0.10, dram_bw 0.25, clock 0.30. A resource of weight 0 is free.\n"
+      "The cost of a variant is the sum of weight x (factor - 1), or weight x (factor^3 - 1) for "
+      "the clock, with the weights sms 0.5, lanes 0.25, sm_memory 0.12, shared_bw 0.03, l1_bw "
+      "0.03, l2_bw 0.06, l2_size 0.10, dram_bw 0.25, clock 0.30. A resource with weight 0 is "
+      "free.\n"
       "\n"
       "--study without a model runs AlexNet, VGG-16, GoogLeNet and ResNet-152 in inference and "
       "training.\n"

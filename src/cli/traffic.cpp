@@ -72,13 +72,19 @@ void add_traffic(CLI::App& app, Context& context) {
   CLI::App* conv = command->add_subcommand("conv", "one convolution");
   add_conv_options(*conv, options->conv);
   add_conv_pass(*conv, options->conv);
+  conv->footer(
+      "--gpu and the other options are those of rooftile traffic.\n"
+      "\n"
+      "Example:\n"
+      "  rooftile traffic conv --n 64 --c 256 --h 14 --w 14 --k 256 --r 3 --s 3 --pad 1 --gpu "
+      "titan-xp\n");
   command->footer(
-      "Shows the kernels of the forecast with the bytes that their times rest on: loads of one "
-      "launch at L1, L2 and DRAM, what is written (once, through all levels), reuse, demand "
-      "against the ceilings, tile, time and limiter. Times and limiters are those of predict.\n"
+      "Shows the kernels of the forecast and the bytes behind their times: loads of one launch at "
+      "L1, L2 and DRAM, what is written (once, through all levels), reuse, demand against the "
+      "ceilings, tile, time and limiter. Times and limiters are those of predict.\n"
       "\n"
       "exact counts the loads of tiled products on a sample; paper takes DeLTA's formulas for FP32 "
-      "convolutions. Both change the bytes and not the time; latency_exact_ms says how long the "
+      "convolutions. Both change the bytes but not the time; latency_exact_ms says how long the "
       "kernel would take with those bytes, uncalibrated.\n"
       "\n"
       "Examples:\n"

@@ -338,7 +338,7 @@ Result<std::int64_t> JsonView::integer(std::int64_t low, std::int64_t high) cons
   const std::int64_t whole = exact ? node_->get<std::int64_t>()
                                    : static_cast<std::int64_t>(std::clamp(value, -9e15, 9e15));
   if (whole < low || whole > high || std::abs(value) > 9e15) {
-    return error(fmt::format("{} is outside of {} to {}", value, low, high));
+    return error(fmt::format("{} is outside {} to {}", value, low, high));
   }
   return whole;
 }

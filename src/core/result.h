@@ -18,7 +18,7 @@ namespace rooftile {
 enum class ErrorCode : std::uint8_t {
   BadInput = 1,     ///< a file, field or value is wrong
   Usage = 2,        ///< the command line is wrong
-  Unsupported = 3,  ///< well-formed, but outside of what is modelled
+  Unsupported = 3,  ///< well-formed, but outside what is modelled
   Internal = 70,    ///< our mistake
 };
 

@@ -63,7 +63,7 @@ struct Estimate {
   Seconds bound;
   Breakdown breakdown;  ///< of `time`
   Provenance provenance = Provenance::Bound;
-  bool extrapolated = false;   ///< outside of what the predictor was fitted on
+  bool extrapolated = false;   ///< outside what the predictor was fitted on
   std::string_view algorithm;  ///< of a convolution where the predictor chose one; static text
   mapping::TilePlan plan;
   traffic::Traffic traffic;

@@ -2,7 +2,7 @@
 //
 // The numbers of a form, listed once: their names in a file of weights, the unit, what a file may
 // hold, and where a fit begins. Reading, writing, hash, fit and documents go through the lists, so
-// a number that is not in one does not exist outside of the code.
+// a number that is not in one does not exist outside the code.
 #pragma once
 
 #include <span>

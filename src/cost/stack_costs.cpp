@@ -80,7 +80,7 @@ Result<Form> read_form(const JsonView& object) {
     ROOFTILE_TRY(form.*p.value, member.number());
     if (!(form.*p.value >= p.low && form.*p.value <= p.high)) {
       return member.error(
-          fmt::format("{} is outside of {} to {} {}", form.*p.value, p.low, p.high, p.unit));
+          fmt::format("{} is outside {} to {} {}", form.*p.value, p.low, p.high, p.unit));
     }
   }
   ROOFTILE_CHECK(object.expect_keys(keys));

@@ -124,7 +124,7 @@ class BlockFusion {
     if (reduces(producer) && reduces(consumer)) return false;
     if (is_output(producer) || block_.nodes[producer].reduced_output > 0) return false;
     if (readers_[producer].size() == 1) return true;
-    // All readers inside of the kernel (x in x * tanh(x)), or the residual sum before a norm.
+    // All readers inside the kernel (x in x * tanh(x)), or the residual sum before a norm.
     const bool before_norm = to.kind == ops::KernelClass::Norm && !reduces(producer);
     return std::all_of(readers_[producer].begin(), readers_[producer].end(),
                        [&](std::size_t reader) {

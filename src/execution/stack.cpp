@@ -168,7 +168,7 @@ Result<Stack> parse_stack(std::string_view text, const std::string& file) {
   ROOFTILE_CHECK(read_kernels(root, stack));
   ROOFTILE_TRY(stack.sources, texts(root, "sources"));
   if (stack.sources.empty()) {
-    return root.error("\"sources\" is missing or empty", "say where the facts are from");
+    return root.error("\"sources\" is missing or empty", "say where the facts come from");
   }
   return stack;
 }

@@ -129,7 +129,7 @@ Result<std::vector<Stage>> split_stages(const Graph& graph, std::int64_t stages)
   Dealer dealer(graph);
   if (dealer.total() < stages) {
     return bad_input(graph.name,
-                     fmt::format("{} cannot be dealt to the {} stages of --pp",
+                     fmt::format("{} cannot be divided among the {} stages of --pp",
                                  number_of(dealer.total(), "layer"), stages),
                      fmt::format("choose --pp {} or less", dealer.total()));
   }

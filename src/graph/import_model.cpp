@@ -100,7 +100,7 @@ Result<Graph> import_document(const ModelSource& source, std::string model,
 }
 
 /// Python writes numbers that JSON does not have: NaN, Infinity and -Infinity become null, which is
-/// "not given". Only outside of strings.
+/// "not given". Only outside strings.
 std::string without_python_numbers(std::string_view text) {
   std::string out;
   bool quoted = false;

@@ -32,7 +32,7 @@ constexpr std::int64_t kMostMeasuredRows = 1'000'000'000;
 Result<double> bounded_number(const JsonView& view, Limits limits) {
   ROOFTILE_TRY(const double value, view.number());
   if (!(value >= limits.low && value <= limits.high))
-    return view.error(fmt::format("{} is outside of {} to {}", value, limits.low, limits.high));
+    return view.error(fmt::format("{} is outside {} to {}", value, limits.low, limits.high));
   return value;
 }
 

@@ -45,7 +45,7 @@ Result<Measured<Q>> measured(const JsonView& view) {
     ROOFTILE_TRY(out.samples, samples->integer(1, kMostSamples));
   }
   if ((out.low && *out.low > out.value) || (out.high && *out.high < out.value))
-    return view.error("the value lies outside of low and high");
+    return view.error("the value lies outside low and high");
   return out;
 }
 

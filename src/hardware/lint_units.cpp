@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rule unit-slip: what a GPU of 2010 to 2035 can have. A wrong prefix (k, M, G, T) falls outside of
+// Rule unit-slip: what a GPU of 2010 to 2035 can have. A wrong prefix (k, M, G, T) falls outside
 // the range, or far from what other values of the file give.
 #include <fmt/format.h>
 

@@ -75,7 +75,7 @@ Status read_sources(const JsonView& root, SystemSpec& system) {
         [&](const auto& source) { return number.starts_with(std::string_view(source.first)); });
     if (!said) {
       return sources.error(fmt::format("no source for {}", number),
-                           "say where the number is from; \"\" stands for all of them");
+                           "say where the number comes from; \"\" stands for all of them");
     }
   }
   return {};

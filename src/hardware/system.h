@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several GPUs: how many of them share a node, by what they are joined inside of it, and by what
+// Several GPUs: how many of them share a node, by what they are joined inside it, and by what
 // nodes are joined. A system is one sourced JSON file (docs/format/system.md) or, where nobody
 // names one, a single node of the GPUs' own links, which holds as many GPUs as these join. GPUs are
-// numbered so that neighbours in number are near; node after node is filled. A group inside of a
+// numbered so that neighbours in number are near; node after node is filled. A group inside a
 // node uses the node's links, any other one the network too: with k members in a node of n GPUs it
 // has k/n of that node's network.
 #pragma once
@@ -35,7 +35,7 @@ struct SystemSpec {
   std::optional<std::string> gpu;  ///< id of the GPU in it; absent: any
   std::int64_t gpus = 1;           ///< in one node
   LinkKind kind = LinkKind::Fabric;
-  LinkSpec link;                                             ///< of one GPU inside of the node
+  LinkSpec link;                                             ///< of one GPU inside the node
   std::optional<LinkSpec> network;                           ///< of one node, shared by its GPUs
   std::vector<std::pair<std::string, std::string>> sources;  ///< JSON pointer -> where it is from
   std::string file;
@@ -69,7 +69,7 @@ struct NetworkShare {
 struct GroupLink {
   LinkKind kind = LinkKind::Fabric;
   std::string name;
-  BytesPerSecond per_direction;              ///< of one GPU, inside of its node
+  BytesPerSecond per_direction;              ///< of one GPU, inside its node
   std::int64_t in_node = 1;                  ///< most members in one node
   std::int64_t nodes = 1;                    ///< most nodes that a group lies in
   std::optional<NetworkShare> network = {};  ///< groups that leave their node

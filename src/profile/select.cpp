@@ -113,7 +113,7 @@ Result<std::set<std::uint32_t>> ranges_named(const RawProfile& profile, const st
     hint =
         fmt::format("{} and {} more", did_you_mean(name, list, "annotations here:"), all - kShown);
   }
-  return bad_input(file_of(profile), fmt::format("no launch is inside of \"{}\"", printable(name)),
+  return bad_input(file_of(profile), fmt::format("no launch is inside \"{}\"", printable(name)),
                    hint);
 }
 

@@ -54,7 +54,7 @@ TracedWorks message_work(const TracedMessage& message) {
   out.collective =
       ops::Collective{.kind = *kind, .bytes = size_of(*dtype) * elements, .gpus = message.gpus};
   if (message.whole_world) {
-    out.assumed = "collectives that do not name their group are taken as those of all GPUs";
+    out.assumed = "collectives that do not name their group are assumed to include all GPUs";
   }
   return out;
 }

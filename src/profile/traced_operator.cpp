@@ -150,7 +150,7 @@ TracedWorks attention(const Arguments& at, const AttentionArguments& where) {
   return {.kernels = main_of(lowered(op, *dtype, where.backward)),
           .assumed = at.states(where.causal)
                          ? std::string_view()
-                         : "attention is counted without a mask, of which the trace says nothing"};
+                         : "attention is counted without a mask: traces do not record one"};
 }
 
 enum class Norm : std::uint8_t { Layer, Rms, Batch };
@@ -178,10 +178,10 @@ TracedWorks norm(const Arguments& at, const NormArguments& where) {
   const bool always = where.backward || where.training == kNone;
   op.training = always || at.flag(where.training);
   return {.kernels = main_of(lowered(op, *dtype, where.backward)),
-          .assumed = always || at.states(where.training)
-                         ? std::string_view()
-                         : "batch norms are counted without their statistics, of which the trace "
-                           "says nothing"};
+          .assumed =
+              always || at.states(where.training)
+                  ? std::string_view()
+                  : "batch norms are counted without their statistics, which traces do not record"};
 }
 
 ops::KernelList softmax(const Arguments& at, bool backward) {

@@ -17,7 +17,7 @@ struct WireField {
   std::uint32_t number = 0;
   WireType type = WireType::Varint;
   std::uint64_t value = 0;  ///< of the numeric types, as bits
-  std::string_view bytes;   ///< text or a message inside of this one
+  std::string_view bytes;   ///< text or a message inside this one
 
   /// A Fixed64 or Fixed32 as the floating-point number it is, a Varint as a whole number.
   [[nodiscard]] double number_value() const;

@@ -117,14 +117,23 @@ std::string axis_svg(const BarChart& chart, const BarLayout& layout) {
 std::string lines_svg(const BarChart& chart, const BarLayout& layout) {
   std::string svg;
   for (const BarChart::Line& line : chart.lines) {
+    const double x = layout.axis.place(line.value);
+    const double half = kBarCharacter * static_cast<double>(utf8_count(line.text)) / 2;
     svg += fmt::format(
         R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" stroke="#3b4046" )"
-        R"(stroke-width="1.6"/><text x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)"
+        R"(stroke-width="1.6"/><text x="{0:.1f}" y="{3:.1f}" text-anchor="{4}">{5}</text>)"
         "\n",
-        layout.axis.place(line.value), kBarTop - 4, layout.bottom, kBarTop - 8,
+        x, kBarTop - 4, layout.bottom, kBarTop - 8, x + half > layout.width ? "end" : "middle",
         markup_escaped(line.text));
   }
   return svg;
+}
+
+/// What the whiskers, lines and remarks are.
+std::string note_of(const BarChart& chart) {
+  if (chart.remark_name.empty()) return chart.note;
+  return fmt::format("{}{}on the right: {}", chart.note, chart.note.empty() ? "" : "; ",
+                     chart.remark_name);
 }
 
 std::string legend_svg(const BarChart& chart, double left) {
@@ -205,10 +214,10 @@ Drawing draw_bars(const Document& document, const BarChart& chart) {
     y += layout.row_height;
   }
   svg += lines_svg(chart, layout);
-  if (!chart.note.empty())
+  if (const std::string note = note_of(chart); !note.empty())
     svg += fmt::format(R"(<text x="16" y="{:.0f}" fill="#555b63">{}</text>)"
                        "\n",
-                       layout.bottom + 54, markup_escaped(chart.note));
+                       layout.bottom + 54, markup_escaped(note));
   return {.width = layout.width, .height = layout.bottom + kBarBottom, .body = std::move(svg)};
 }
 

@@ -26,14 +26,14 @@ std::string_view number_title(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTitles{
       {{"compute", "clock under load"},
        {"l2", "L2 bandwidth"},
-       {"dram", "DRAM bandwidth attained"},
-       {"launch", "start of a kernel"},
-       {"host", "host per call"},
-       {"steps compute", "compute in steps"},
+       {"dram", "attained DRAM bandwidth"},
+       {"launch", "start-up of a kernel"},
+       {"host", "host time per call"},
+       {"steps compute", "compute time in steps"},
        {"steps memory", "memory time in steps"},
-       {"steps host", "host time of steps"},
+       {"steps host", "host time in steps"},
        {"link bandwidth", "link bandwidth"},
-       {"link start", "start of a collective"}}};
+       {"link start", "start-up of a collective"}}};
   for (const auto& [known, title] : kTitles) {
     if (known == name) return title;
   }
@@ -81,7 +81,7 @@ ordered_json row_json(const CalibratedRow& row) {
 
 Table numbers_table() {
   return {.kind = "number",
-          .title = "what the machine runs at",
+          .title = "numbers of the machine",
           .rows = {.at = "/numbers"},
           .columns = {{.title = "number", .fields = {{"title"}}, .rank = Rank::Identity},
                       {.title = "before", .fields = {{"before_text"}}, .form = Form::Shown},
@@ -89,11 +89,11 @@ Table numbers_table() {
                       {.title = "change",
                        .fields = {{"change"}},
                        .unit = Unit::SignedFraction,
-                       .hint = "of the number"},
-                      {.title = "told",
+                       .hint = "relative to before"},
+                      {.title = "learned",
                        .fields = {{"told"}},
                        .unit = Unit::Percent,
-                       .hint = "how much of what was not known the rows tell"},
+                       .hint = "share of the prior uncertainty that the rows remove"},
                       {.title = "name", .fields = {{"name"}}, .form = Form::DataOnly},
                       {.title = "before", .fields = {{"before"}}, .form = Form::DataOnly},
                       {.title = "after", .fields = {{"after"}}, .form = Form::DataOnly},
@@ -102,7 +102,7 @@ Table numbers_table() {
 
 Table families_table() {
   return {.kind = "family",
-          .title = "mean errors of what was measured",
+          .title = "mean errors of the measured rows",
           .rows = {.at = "/families"},
           .columns = {{.title = "family", .fields = {{"family"}}, .rank = Rank::Identity},
                       {.title = "rows", .fields = {{"rows"}}, .unit = Unit::Count},
@@ -111,11 +111,11 @@ Table families_table() {
                       {.title = "cross-validated",
                        .fields = {{"error_left_out"}},
                        .unit = Unit::Fraction,
-                       .hint = "each fifth of the rows by the others"},
+                       .hint = "each fifth of the rows predicted from the others"},
                       {.title = "level",
                        .fields = {{"level"}},
                        .unit = Unit::Factor,
-                       .hint = "of the family's times, beyond the machine's"},
+                       .hint = "factor on the family's times, beyond the machine's numbers"},
                       {.title = "noise",
                        .fields = {{"noise"}},
                        .unit = Unit::Fraction,
@@ -128,13 +128,67 @@ Table rows_table() {
       .kind = "row",
       .title = "rows",
       .rows = {.at = "/rows"},
-      .columns = {{.title = "measured", .fields = {{"name"}}, .rank = Rank::Identity},
+      .columns = {{.title = "kernel", .fields = {{"name"}}, .rank = Rank::Identity},
                   {.title = "family", .fields = {{"family"}}},
                   {.title = "place", .fields = {{"place"}}, .rank = Rank::Extra},
                   {.title = "measured", .fields = {{"measured_ms"}}, .unit = Unit::Milliseconds},
                   {.title = "before", .fields = {{"before_ms"}}, .unit = Unit::Milliseconds},
                   {.title = "after", .fields = {{"after_ms"}}, .unit = Unit::Milliseconds}},
       .shown = false};
+}
+
+constexpr std::string_view kErrorAxis = "mean |predicted / measured - 1|";
+
+/// Errors of every family before, after, and of rows that did not calibrate.
+BarChart families_chart() {
+  return {.title = "Errors by family of kernels",
+          .axis = std::string(kErrorAxis),
+          .unit = Unit::Percent,
+          .rows = {.at = "/families"},
+          .label = "family",
+          .series = {{.name = "before", .at = "error_before", .color = "#56b4e9"},
+                     {.name = "after", .at = "error_after", .color = "#0072b2"},
+                     {.name = "cross-validated", .at = "error_left_out", .color = "#009e73"}}};
+}
+
+BarChart suggestions_chart(const SuggestReport& report) {
+  ordered_json rows = ordered_json::array();
+  for (const SuggestedKernel& kernel : report.kernels)
+    rows.push_back({{"label", fmt::format("{} {} {}", kernel.kernel, kernel.shape, kernel.dtype)},
+                    {"unknown", kernel.unknown},
+                    {"remark", format_ms(kernel.predicted_ms)}});
+  return {.title = "Possible error once the kernels above are measured",
+          .axis = "possible error",
+          .unit = Unit::Percent,
+          .rows = {.own = std::move(rows)},
+          .label = "label",
+          .series = {{.name = "possible error", .at = "unknown", .color = "#0072b2"}},
+          .remark = "remark",
+          .remark_name = "predicted time"};
+}
+
+BarChart gain_chart() {
+  return {.title = "Errors by group",
+          .axis = std::string(kErrorAxis),
+          .unit = Unit::Percent,
+          .rows = {.at = "/summary"},
+          .label = "group",
+          .series = {{.name = "before", .at = "uncalibrated_error", .color = "#56b4e9"},
+                     {.name = "after", .at = "mean_error", .color = "#0072b2"}}};
+}
+
+/// "mean error 12.3 % before, 4.5 % after": of all rows.
+std::vector<Verdict> calibration_verdict(const CalibrateReport& report) {
+  double rows = 0, before = 0, after = 0;
+  for (const CalibratedFamily& family : report.families) {
+    const auto weight = static_cast<double>(family.rows);
+    rows += weight;
+    before += weight * family.error_before;
+    after += weight * family.error_after;
+  }
+  if (rows == 0) return {};
+  return {{.text = fmt::format("mean error of the measured rows: {:.1f} % before, {:.1f} % after",
+                               100 * before / rows, 100 * after / rows)}};
 }
 
 }  // namespace
@@ -161,6 +215,8 @@ Document describe(const CalibrateReport& report) {
       fmt::format("{} calibrated by {}", report.gpu_name, number_of(rows, "measurement"));
   document.subtitle = fmt::format("predictor: {}", report.predictor);
   document.data = std::move(json);
+  document.verdict = calibration_verdict(report);
+  if (!report.families.empty()) document.sections.emplace_back(Figure(families_chart()));
   if (!report.numbers.empty()) document.sections.push_back(numbers_table());
   if (!report.families.empty()) document.sections.push_back(families_table());
   document.sections.push_back(rows_table());
@@ -184,8 +240,12 @@ Document describe(const SuggestReport& report) {
   Document document;
   document.title = fmt::format("{} worth measuring on {}",
                                number_of(report.kernels.size(), "kernel"), report.gpu_name);
-  document.subtitle = "the one that tells most first";
+  document.subtitle = "the most informative first";
   document.data = std::move(json);
+  if (!report.kernels.empty())
+    document.verdict = {{.text = fmt::format("measure {} {} {} first", report.kernels[0].kernel,
+                                             report.kernels[0].shape, report.kernels[0].dtype)}};
+  document.sections.emplace_back(Figure(suggestions_chart(report)));
   document.sections.push_back(Table{
       .kind = "kernel",
       .rows = {.at = "/kernels"},
@@ -199,7 +259,7 @@ Document describe(const SuggestReport& report) {
                    .fields = {{"unknown"}},
                    .unit = Unit::Percent,
                    .rank = Rank::Useful,
-                   .hint = "how far off it may be when those above are measured"}}});
+                   .hint = "how far off it may be once the kernels above are measured"}}});
   document.warnings = warnings_of(report.warnings);
   document.provenance = report.provenance;
   return document;
@@ -217,9 +277,10 @@ Document describe_gain(std::int64_t rows, std::int64_t draws, std::span<const Er
     json["summary"][i]["uncalibrated_error"] = number_or_null(summary[i].baseline("uncalibrated"));
   Document document;
   document.title = "Accuracy: calibrated machines";
-  document.subtitle = fmt::format("by {} each, mean of {}; the other rows are predicted",
+  document.subtitle = fmt::format("with {} each, mean of {}; the remaining rows are predicted",
                                   number_of(rows, "random row"), number_of(draws, "draw"));
   document.data = std::move(json);
+  if (!summary.empty()) document.sections.emplace_back(Figure(gain_chart()));
   const auto error = [](const char* title, const char* at, const char* hint) {
     return Column{.title = title, .fields = {{at}}, .unit = Unit::Fraction, .hint = hint};
   };

@@ -55,7 +55,7 @@ std::vector<std::string> heading_of(const calibration::LabelEvaluation& evaluati
   for (const auto& [option, rows] : evaluation.skipped)
     lines.push_back(fmt::format("Rows with option {} are not modelled: {}.", option, rows));
   for (const std::string& column : evaluation.unread_columns)
-    lines.push_back(fmt::format("The column {} is not read.", column));
+    lines.push_back(fmt::format("Column {} is ignored.", column));
   return lines;
 }
 

@@ -53,8 +53,8 @@ std::string generation_title(const GenerateReport& report) {
       fmt::format("{}, {} tokens in, {} out, ", report.model_name, request.isl, request.osl);
   if (request.concurrency) {
     text += fmt::format("{} requests in flight", *request.concurrency);
-    if (report.batch < *request.concurrency) text += fmt::format(" of which {} run", report.batch);
-    if (request.disaggregated) text += ", prompts elsewhere";
+    if (report.batch < *request.concurrency) text += fmt::format(" ({} run at once)", report.batch);
+    if (request.disaggregated) text += ", prompts on other GPUs";
   } else {
     text += fmt::format("batch {}", report.batch);
   }
@@ -106,14 +106,15 @@ Facts generation_facts(const GenerateReport& report) {
     facts.rows.push_back({"assumed", fmt::format("{}", fmt::join(report.decode.assumed, ", "))});
   facts.rows.push_back({"throughput", tokens_text(report)});
   if (report.energy_per_token_j)
-    facts.rows.push_back({"energy", fmt::format("{:.3g} J per token at most: boards at their limit",
-                                                *report.energy_per_token_j)});
+    facts.rows.push_back(
+        {"energy", fmt::format("at most {:.3g} J per token, with boards at their power limit",
+                               *report.energy_per_token_j)});
   facts.rows.push_back(
       {"prefill", fmt::format("{}, batch {}", format_ms(report.prefill.latency.total_ms),
                               report.prefill.request.batch)});
   facts.rows.push_back(
-      {"decode step", fmt::format("{} halfway, batch {}", format_ms(report.decode.latency.total_ms),
-                                  report.batch)});
+      {"decode step", fmt::format("{} halfway through, batch {}",
+                                  format_ms(report.decode.latency.total_ms), report.batch)});
   return facts;
 }
 
@@ -132,6 +133,62 @@ Facts generation_memory(const GenerateReport& report) {
   if (report.largest_batch)
     facts.rows.push_back({"largest batch", fmt::format("{} sequences", *report.largest_batch)});
   return facts;
+}
+
+ordered_json time_row(const std::string& label, const Interval& time, const std::string& remark) {
+  ordered_json row{{"label", label}, {"time_ms", time.value}, {"remark", remark}};
+  if (!states_interval(time.low, time.high)) return row;
+  row["low_ms"] = time.low;
+  row["high_ms"] = time.high;
+  return row;
+}
+
+/// The first token, the others, and both together.
+BarChart generation_times(const GenerateReport& report) {
+  const auto others = static_cast<double>(report.request.osl - 1);
+  const Interval& token = report.tpot_ms;
+  ordered_json rows = ordered_json::array();
+  rows.push_back(time_row("first token", report.ttft_ms, ""));
+  if (others > 0)
+    rows.push_back(time_row("other tokens",
+                            {token.value * others, token.low * others, token.high * others},
+                            fmt::format("{:.0f} x {}", others, format_ms(token.value))));
+  rows.push_back(time_row("request", report.request_ms, ""));
+  const bool intervals = states_interval(report.request_ms.low, report.request_ms.high);
+  return {.title = "Time of a request",
+          .axis = "time",
+          .unit = Unit::Milliseconds,
+          .rows = {.own = std::move(rows)},
+          .label = "label",
+          .series = {{.name = "time",
+                      .at = "time_ms",
+                      .low = "low_ms",
+                      .high = "high_ms",
+                      .color = "#0072b2"}},
+          .remark = "remark",
+          .note = intervals ? "whiskers: 80 % interval" : ""};
+}
+
+BarChart generation_bytes(const GenerateReport& report) {
+  const MemoryReport& memory = report.memory;
+  const char* tone = memory.fits.value_or(true) ? "good" : "bad";
+  ordered_json rows = ordered_json::array();
+  for (const auto& [label, bytes] : {std::pair{"weights", memory.weights_bytes},
+                                     {"KV cache", memory.kv_cache_bytes},
+                                     {"activations", memory.activations_bytes},
+                                     {"all", memory.total_bytes}})
+    rows.push_back({{"label", label}, {"bytes", bytes}, {"tone", tone}});
+  BarChart chart{.title = "Memory of the fullest GPU at full length",
+                 .axis = "memory",
+                 .unit = Unit::Bytes,
+                 .rows = {.own = std::move(rows)},
+                 .label = "label",
+                 .series = {{.name = "memory", .at = "bytes"}},
+                 .tone = "tone"};
+  if (memory.capacity_bytes)
+    chart.lines.push_back({.value = *memory.capacity_bytes,
+                           .text = fmt::format("capacity {}", size_text(*memory.capacity_bytes))});
+  return chart;
 }
 
 /// One row for CSV: the tree itself.
@@ -167,7 +224,9 @@ Document describe(const GenerateReport& report) {
     document.verdict.push_back(
         {.text = fits_text(report.memory), .tone = *report.memory.fits ? Tone::Good : Tone::Bad});
   document.data = generation_json(report);
+  document.sections.emplace_back(Figure(generation_times(report)));
   document.sections.push_back(generation_facts(report));
+  document.sections.emplace_back(Figure(generation_bytes(report)));
   document.sections.push_back(generation_memory(report));
   document.sections.push_back(generation_row());
   document.warnings = warnings_of(report.warnings);

@@ -47,8 +47,8 @@ Document describe(std::span<const graph::ModelSummary> models) {
                          .rank = Rank::Detail,
                          .form = Form::Prose}}});
   document.sections.push_back(
-      Note{.lines = {"Parameters are those of training, with all heads; BERT's inference runs a "
-                     "classifier instead of them."}});
+      Note{.lines = {"Parameters are counted as in training, with all heads; in inference, BERT "
+                     "runs a classifier instead of them."}});
   document.warnings = warnings_of(notes);
   document.provenance = provenance;
   return document;

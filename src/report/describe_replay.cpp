@@ -53,8 +53,8 @@ Document describe(const ReplayReport& report) {
   if (!report.reproduced()) {
     if (report.changes.empty()) {
       document.sections.emplace_back(
-          Note{.lines = {"Version, commit and inputs are the same: the report was edited, or made "
-                         "by a program that its commit does not describe."}});
+          Note{.lines = {"Version, commit and inputs are the same: the report was edited, or the "
+                         "program was built from changes that its commit does not contain."}});
     }
     document.sections.emplace_back(Table{
         .kind = "difference",

@@ -342,7 +342,7 @@ std::string timeline_text(const profile::Timeline& line) {
   std::string text =
       fmt::format("{} on the device, idle {}", format_time(line.span), share(line.idle));
   if (line.host_late)
-    text += fmt::format(", of it waiting for the host {}", share(*line.host_late));
+    text += fmt::format(", waiting for the host {} of it", share(*line.host_late));
   if (line.late_stretches > 0)
     text += fmt::format("; launch-bound in {} of {}, {}", number_of(line.late_stretches, "stretch"),
                         number_of(line.late_launches, "launch"), share(line.late_span));

@@ -85,7 +85,7 @@ void add_variants(const ScaleStep& step, std::size_t index, Document& document) 
                                      [](const auto& entry) { return !entry.second; });
   if (unreached)
     document.sections.emplace_back(
-        Note{.lines = {"Targets without a set are out of reach of factors up to 8."}});
+        Note{.lines = {"Targets without a set cannot be reached with factors up to 8."}});
 }
 
 void add_layers(const ScaleStep& step, std::size_t index, Document& document) {
@@ -155,8 +155,7 @@ void add_balance(const ScaleStep& step, std::size_t index, Document& document) {
                                        .indent = 2});
   if (!step.balance.empty())
     document.sections.emplace_back(Note{
-        .lines = {"1.00x: twice as much gains less than 5 %; 16x is the largest factor that is "
-                  "tried."}});
+        .lines = {"1.00x: twice as much gains less than 5 %; 16x is the largest factor tried."}});
   for (std::size_t i = 0; i < step.layers.size(); ++i) {
     if (step.layers[i].balance.empty()) continue;
     document.sections.emplace_back(
@@ -170,7 +169,8 @@ void add_balance(const ScaleStep& step, std::size_t index, Document& document) {
 /// One row per resource with a bar per factor, where every variant changes a single resource; else
 /// a row per variant.
 BarChart speedup_chart(const ScaleStep& step) {
-  const bool alone = std::all_of(step.variants.begin(), step.variants.end(),
+  const bool alone = !step.variants.empty() &&
+                     std::all_of(step.variants.begin(), step.variants.end(),
                                  [](const ScaleVariant& v) { return v.factors.size() == 1; });
   ordered_json rows = ordered_json::array();
   BarChart chart{.title = "Speed-up of " + step.name,
@@ -222,12 +222,20 @@ BarChart speedup_chart(const ScaleStep& step) {
 std::vector<Verdict> verdict_of(const ScaleReport& report) {
   std::vector<Verdict> verdict;
   for (const ScaleStep& step : report.steps) {
+    const auto add = [&](const ScaleVariant& variant) {
+      verdict.push_back({.text = fmt::format("{}: {:.2f}x with {}", step.name, variant.speedup,
+                                             variant_name(variant))});
+    };
     const auto best = std::max_element(
         step.variants.begin(), step.variants.end(),
         [](const ScaleVariant& a, const ScaleVariant& b) { return a.speedup < b.speedup; });
-    if (best != step.variants.end())
-      verdict.push_back({.text = fmt::format("{}: {:.2f}x with {}", step.name, best->speedup,
-                                             variant_name(*best))});
+    if (best != step.variants.end()) {
+      add(*best);
+      continue;
+    }
+    for (const auto& [target, variant] : step.balanced) {  // --optimize
+      if (variant) add(*variant);
+    }
   }
   return verdict;
 }

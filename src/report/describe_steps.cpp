@@ -107,13 +107,12 @@ Document describe(const calibration::StepEvaluation& evaluation) {
                     {"warnings", evaluation.warnings}};
   for (const StepCase& one : evaluation.cases) json["cases"].push_back(step_case_json(one));
   document.data = std::move(json);
-  document.sections.emplace_back(
-      Note{.lines = {evaluation.left_out
-                         ? std::string("Every GPU with costs of the software stacks that were "
-                                       "fitted without its rows of sources that show several GPUs.")
-                         : fmt::format("Predictor {}, with the costs of the software stacks as "
-                                       "shipped.",
-                                       evaluation.predictor)}});
+  document.sections.emplace_back(Note{
+      .lines = {evaluation.left_out
+                    ? std::string("Each GPU is predicted with stack costs that were fitted without "
+                                  "its rows, where a source has several GPUs.")
+                    : fmt::format("Predictor {}, with the shipped costs of the software stacks.",
+                                  evaluation.predictor)}});
   document.verdict = errors_verdict(evaluation.summary);
   if (!evaluation.summary.empty())
     document.sections.emplace_back(Figure(errors_chart(evaluation.summary)));
@@ -175,9 +174,13 @@ Document describe(const calibration::NodeEvaluation& evaluation) {
     missing.push_back(fmt::format("{}, {}: {} ({}) takes {:.1f} % of the step", one.device,
                                   one.step, one.node, one.target, one.share * 100));
   }
-  if (missing.empty()) missing.emplace_back("Every node above 1 % of its step has a kernel.");
-  document.sections.emplace_back(
-      Note{.title = "nodes without a kernel", .lines = std::move(missing), .list = true});
+  if (missing.empty()) {
+    document.sections.emplace_back(
+        Note{.lines = {"Every node above 1 % of its step has a kernel."}});
+  } else {
+    document.sections.emplace_back(
+        Note{.title = "nodes without a kernel", .lines = std::move(missing), .list = true});
+  }
   document.warnings = warnings_of(evaluation.warnings);
   document.provenance = evaluation.provenance;
   return document;

@@ -162,7 +162,7 @@ Table simulated_table() {
     return bytes_column(title, fmt::format("simulated_bytes/{}", level), Rank::Essential);
   };
   return {.kind = "simulated",
-          .title = "simulated bytes, and the modelled ones against them",
+          .title = "simulated bytes, and the modelled ones relative to them",
           .rows = {.at = "/layers"},
           .columns = {{.title = "layer", .fields = {{"name"}}, .rank = Rank::Identity},
                       bytes("L1", "l1"),

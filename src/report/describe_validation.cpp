@@ -188,11 +188,11 @@ Document describe(std::span<const calibration::TileAgreement> groups,
   document.title = "Accuracy: tiles";
   document.data = std::move(json);
   document.sections.emplace_back(
-      Note{.lines = {"Every GPU with weights and tiles of the other GPUs only; the truth is the "
-                     "launched kernel's name. Ours / the tile of the nearest measured shape in raw "
-                     "units. Time shift: time with the chosen tile against time with the launched "
-                     "one, by the fitted form; error: against the measured time, in the last "
-                     "column with the launched tile."}});
+      Note{.lines = {"Each GPU is predicted with weights and tiles of the other GPUs only; the "
+                     "truth is the tile in the launched kernel's name. Cells show ours / the tile "
+                     "of the nearest measured shape. Time shift: time with the chosen tile "
+                     "relative to the launched one, by the fitted form. Error: relative to the "
+                     "measured time, in the last column with the launched tile."}});
   document.sections.emplace_back(Figure(tiles_chart()));
   document.sections.emplace_back(
       Table{.kind = "summary",

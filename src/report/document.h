@@ -169,7 +169,8 @@ struct BarChart {
   std::string label, group = {};  ///< at; `group` stands before the label
   std::vector<BarSeries> series = {};
   std::string mark = {}, mark_name = {};  ///< at: a tick in every row, a bound for instance
-  std::string remark = {};                ///< at: text behind the bars
+  std::string remark = {};                ///< at: text on the right of the bars
+  std::string remark_name = {};           ///< what the remarks are; empty: they say so themselves
   std::string tone = {};                  ///< at: which colour: a limiter, "good", "bad"
   struct Line {
     double value = 0;

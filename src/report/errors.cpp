@@ -134,7 +134,8 @@ std::vector<Verdict> errors_verdict(std::span<const ErrorSummary> summary) {
 }
 
 std::string accuracy_heading(const std::string& predictor, bool left_out) {
-  if (left_out) return "Every GPU predicted by weights that have seen nothing measured on it.";
+  if (left_out)
+    return "Each GPU is predicted with weights that have seen none of its measurements.";
   return fmt::format("Predictor {}; it may have been fitted on these GPUs.", predictor);
 }
 

@@ -38,7 +38,7 @@ std::vector<std::string> make_warnings(const Report& report, const aggregate::St
   if (auto note = hardware::device_note(machine.gpu)) warnings.push_back(std::move(*note));
   if (report.memory.fits && !*report.memory.fits) {
     warnings.push_back(
-        fmt::format("needs {} of memory, the GPU has {}: the step cannot run as one piece",
+        fmt::format("needs {} of memory, but the GPU has {}: the step cannot run as one piece",
                     format_bytes(Bytes::from_base(report.memory.total_bytes)),
                     format_bytes(Bytes::from_base(*report.memory.capacity_bytes))));
   }
@@ -61,7 +61,7 @@ std::vector<std::string> make_warnings(const Report& report, const aggregate::St
   extrapolated = extrapolated / static_cast<double>(step.stages);
   if (extrapolated > step.total * 0.1) {
     warnings.push_back(fmt::format(
-        "{:.0f} % of the time is in kernels outside of the range the predictor was fitted on",
+        "{:.0f} % of the time is in kernels outside the range the predictor was fitted on",
         extrapolated / step.total * 100));
   }
   return warnings;

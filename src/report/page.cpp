@@ -8,7 +8,7 @@ namespace rooftile::report {
 
 namespace {
 
-/// JSON inside of a script element: '<' can only be part of a string there, and as an escape it
+/// JSON inside a script element: '<' can only be part of a string there, and as an escape it
 /// cannot start "</script" or "<!--".
 std::string script_safe(std::string_view json) {
   std::string out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The request inside of a report: written so that reading it back asks for the same prediction.
+// The request inside a report: written so that reading it back asks for the same prediction.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -267,7 +267,7 @@ bool NumberPlacer::is_free(const Box& box) const {
 }
 
 void NumberPlacer::avoid(double x, double y, double size) {
-  const double half = 0.35 * size;  // the square inside of a circle
+  const double half = 0.35 * size;  // the square inside a circle
   taken_.push_back({.x1 = x - half, .y1 = y - half, .x2 = x + half, .y2 = y + half});
 }
 

@@ -2,7 +2,7 @@
 //
 // The time-based roofline as a picture [arXiv 2009.04598]: the time that the bytes of a level need
 // against the time that the FLOPs need. A line leads from each kernel to what its measured time
-// would have allowed; kernels inside of the box of their launches are bound by launching them.
+// would have allowed; kernels inside the box of their launches are bound by launching them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ std::string at_least_note(const roofline::Chart& chart) {
 std::string census_text(const roofline::Total& total) {
   if (!total.knows_zero_ai()) {
     if (total.uncounted == total.kernels) return "zero-AI: unknown, FLOPs were not counted";
-    return fmt::format("zero-AI: none is known, FLOPs of {} of {} were not counted",
+    return fmt::format("zero-AI: none found, but the FLOPs of {} of {} were not counted",
                        total.uncounted, number_of(total.kernels, "kernel"));
   }
   const roofline::Census& census = total.zero_ai;

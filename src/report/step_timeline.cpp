@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "report/predict_json.h"
 
@@ -23,11 +25,31 @@ std::string block_of(const OperatorReport& op) {
   return op.name.substr(0, op.name.find('/'));
 }
 
+bool is_transfer(const OperatorReport& op) {
+  return op.limiter == "link";
+}
+
+/// Puts the collectives that nothing hides behind the last kernel of their node.
+void insert_waited(std::vector<const OperatorReport*>& kernels,
+                   std::vector<const OperatorReport*>& transfers) {
+  std::erase_if(transfers, [&](const OperatorReport* transfer) {
+    const auto last = std::find_if(kernels.rbegin(), kernels.rend(), [&](const OperatorReport* op) {
+      return op->name == transfer->name;
+    });
+    if (transfer->hidden_ms > 0 || last == kernels.rend()) return false;
+    kernels.insert(last.base(), transfer);
+    return true;
+  });
+}
+
+/// A collective belongs to the kernel before it.
 std::vector<Run> runs_of(std::span<const OperatorReport* const> operators) {
   std::vector<Run> runs;
   for (const OperatorReport* op : operators) {
     const std::string block = block_of(*op);
-    if (runs.empty() || runs.back().block != block || runs.back().layers != op->layers)
+    const bool follows = !runs.empty() && is_transfer(*op);
+    if (!follows &&
+        (runs.empty() || runs.back().block != block || runs.back().layers != op->layers))
       runs.push_back({.operators = {}, .block = block, .layers = op->layers});
     runs.back().operators.push_back(op);
   }
@@ -43,19 +65,23 @@ class Builder {
     double launches = 0;
     for (const OperatorReport& op : report.operators) launches += static_cast<double>(op.count);
     single_ = launches <= kMostLaunches;
-    timeline_.tracks = {"phase", "layer",
+    timeline_.tracks = {"phase",
+                        "layer",
                         single_ ? "stream 0: kernels" : "stream 0: kernels, summed",
-                        "stream 1: communication", "waiting"};
+                        "stream 1: communication",
+                        "stream 2: communication behind kernels",
+                        "waiting"};
   }
 
-  void add_phase(const std::string& name, std::span<const OperatorReport* const> kernels,
-                 std::span<const OperatorReport* const> transfers) {
+  void add_phase(const std::string& name, std::vector<const OperatorReport*> kernels,
+                 std::vector<const OperatorReport*> transfers) {
     const double start = now_;
+    insert_waited(kernels, transfers);
     const std::vector<Run> runs = runs_of(kernels);
     for (std::int64_t batch = 0; batch < microbatches_; ++batch) {
       for (const Run& run : runs) add_run(run, batch, name == "backward");
     }
-    add_transfers(transfers);
+    add_transfers(std::move(transfers));
     slice(Track::Phase, name, "phase", start, now_ - start);
   }
 
@@ -105,13 +131,16 @@ class Builder {
     const std::int64_t here = divides ? all / places : all;
     const double each = op.latency_ms / static_cast<double>(all);
     for (std::int64_t i = 0; i < here; ++i) {
-      describe_launch(op, slice(Track::Kernels, op.name, op.phase, now_, each));
+      const Track track = is_transfer(op) ? Track::Communication : Track::Kernels;
+      describe_launch(op, slice(track, op.name, op.phase, now_, each));
       now_ += each;
     }
   }
 
-  /// Hidden ones end with the kernels of the phase, the others follow them.
-  void add_transfers(std::span<const OperatorReport* const> transfers) {
+  /// Hidden parts end with the kernels of the phase, the others follow them.
+  void add_transfers(std::vector<const OperatorReport*> transfers) {
+    std::stable_partition(transfers.begin(), transfers.end(),
+                          [](const OperatorReport* op) { return op->hidden_ms > 0; });
     double hidden = 0, all = 0;
     for (const OperatorReport* op : transfers) {
       hidden += op->hidden_ms;
@@ -121,8 +150,9 @@ class Builder {
     for (const OperatorReport* op : transfers) {
       const std::int64_t count = launches(*op);
       const double each = op->latency_ms / static_cast<double>(count);
+      const Track track = op->hidden_ms > 0 ? Track::Hidden : Track::Communication;
       for (std::int64_t i = 0; i < count; ++i) {
-        describe_launch(*op, slice(Track::Communication, op->name, op->phase, at, each));
+        describe_launch(*op, slice(track, op->name, op->phase, at, each));
         at += each;
       }
     }
@@ -147,10 +177,6 @@ class Builder {
   Timeline timeline_;
 };
 
-bool is_transfer(const OperatorReport& op) {
-  return op.limiter == "link";
-}
-
 }  // namespace
 
 Timeline step_timeline(const Report& report) {
@@ -161,7 +187,7 @@ Timeline step_timeline(const Report& report) {
       if (op.phase == phase) (is_transfer(op) ? transfers : kernels).push_back(&op);
     }
     if (!kernels.empty() || !transfers.empty())
-      builder.add_phase(std::string(phase), kernels, transfers);
+      builder.add_phase(std::string(phase), std::move(kernels), std::move(transfers));
   }
   for (const PartReport* part : waiting_parts(report)) builder.add_waiting(*part);
   return builder.finish();

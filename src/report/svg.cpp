@@ -20,7 +20,7 @@ struct Pixels {
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
 };
 
-/// Liang and Barsky: the part of the line inside of the frame.
+/// Liang and Barsky: the part of the line inside the frame.
 std::optional<Pixels> clipped(const PlotFrame& frame, const Pixels& line) {
   const double left = std::min(frame.x.from, frame.x.to),
                right = std::max(frame.x.from, frame.x.to);

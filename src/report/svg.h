@@ -14,7 +14,7 @@
 
 namespace rooftile::report {
 
-/// Text inside of XML or HTML, on one line: markup escaped; controls (which XML forbids) and bytes
+/// Text inside XML or HTML, on one line: markup escaped; controls (which XML forbids) and bytes
 /// that are not UTF-8 made visible().
 std::string markup_escaped(std::string_view text);
 

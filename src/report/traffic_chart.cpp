@@ -116,16 +116,16 @@ BarChart traffic_chart(const TrafficReport& report) {
   roof("L1", report.l1_ceiling);
   roof("L2", report.l2_ceiling);
   roof("DRAM", report.dram_ceiling);
-  BarChart chart{
-      .title = "Share of each level's bandwidth, longest first",
-      .axis = "share of the level's bandwidth",
-      .unit = Unit::Percent,
-      .rows = {.own = std::move(rows)},
-      .label = "label",
-      .remark = "remark",
-      .tone = "tone",
-      .lines = {{.value = 1, .text = "roof"}},
-      .note = roofs + "; on the right: time of all launches, its share of the step, limiter"};
+  BarChart chart{.title = "Share of each level's bandwidth, longest first",
+                 .axis = "share of the level's bandwidth",
+                 .unit = Unit::Percent,
+                 .rows = {.own = std::move(rows)},
+                 .label = "label",
+                 .remark = "remark",
+                 .remark_name = "time of all launches, its share of the step, limiter",
+                 .tone = "tone",
+                 .lines = {{.value = 1, .text = "roof"}},
+                 .note = roofs};
   const std::array<std::string, 3> keys{"l1", "l2", "dram"};
   for (std::size_t i = 0; i < keys.size(); ++i)
     chart.series.push_back({.name = std::string(kLevelColors[i].name),

@@ -116,6 +116,7 @@ ordered_json chart_json(const BarChart& chart) {
   put(json, "mark", chart.mark);
   put(json, "mark_name", chart.mark_name);
   put(json, "remark", chart.remark);
+  put(json, "remark_name", chart.remark_name);
   put(json, "tone", chart.tone);
   return json;
 }

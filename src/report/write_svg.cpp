@@ -24,6 +24,8 @@ Drawing draw(const Document& /*document*/, const RooflineChart& chart) {
                                                : draw_roofline(*chart.chart);
 }
 
+constexpr double kTitleWidth = 900;  // also of a picture without charts
+
 Drawing draw_title(const Document& document) {
   std::string svg = fmt::format(R"(<text x="16" y="28" font-size="16" font-weight="bold">{}</text>)"
                                 "\n",
@@ -32,7 +34,9 @@ Drawing draw_title(const Document& document) {
     svg += fmt::format(R"(<text x="16" y="47" fill="#555b63">{}</text>)"
                        "\n",
                        markup_escaped(shorten(document.subtitle, 130)));
-  return {.width = 0, .height = document.subtitle.empty() ? 38.0 : 58.0, .body = std::move(svg)};
+  return {.width = kTitleWidth,
+          .height = document.subtitle.empty() ? 38.0 : 58.0,
+          .body = std::move(svg)};
 }
 
 std::string write_svg(const Document& document, const WriteOptions& /*options*/) {

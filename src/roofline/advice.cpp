@@ -118,9 +118,9 @@ std::string far_advice(Point& point) {
   const Seconds time = *point.record.time;
   point.gain = max(time - *point.bound, Seconds{});
   const bool compute = point.limiter == "compute";
-  return fmt::format("no roof holds it: {} of the nearest one ({}); {}, up to {} of {}",
+  return fmt::format("no roof limits it: {} of the nearest one ({}); {}, up to {} of {}",
                      percent(*point.fraction_of_roof), roof_name(point),
-                     compute ? "a better fitting algorithm, tile or layout would help"
+                     compute ? "a better-fitting algorithm, tile or layout would help"
                              : "more parallelism or more bytes in flight would help",
                      format_time(point.gain), format_time(time));
 }
@@ -153,7 +153,7 @@ void advise_point(Point& point, const Point* next, const Chart& chart) {
   } else if (!point.fraction_of_roof || !point.bound) {
     point.advice = point.fraction_of_roof
                        ? held(point)
-                       : "only its time is known: counters or shapes would tell what holds it";
+                       : "only its time is known: counters or shapes would tell what limits it";
   } else if (*point.fraction_of_roof >= kNearRoof) {
     point.advice = near_roof_advice(point, next, chart.roofs);
   } else {

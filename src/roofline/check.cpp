@@ -217,13 +217,12 @@ std::string above_roof_reason(const Point& point, const Roofs& roofs) {
     return "the roof was measured too low: no kernel reached it at that time";
   }
   return compute
-             ? "more operations than the units can do: the counter or the time is of another run"
-             : "more bytes than the level can move: the counter or the time is of another run";
+             ? "more operations than the units can do: the counter or the time is from another run"
+             : "more bytes than the level can move: the counter or the time is from another run";
 }
 
 std::string above_roof_reason(const Prediction& prediction, const Roofs& roofs) {
-  constexpr const char* kLowerRoof =
-      "predicted with the rates of the data sheet, the roof that is drawn is lower";
+  constexpr const char* kLowerRoof = "predicted with data-sheet rates, but the roof drawn is lower";
   if (!(prediction.time > Seconds{})) return {};
   for (const ComputeRoof& roof : roofs.compute) {
     if (name_of(roof.key) != prediction.rate) continue;

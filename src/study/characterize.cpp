@@ -26,16 +26,16 @@ Result<characterize::Effort> effort_of(const std::string& name) {
   if (name == "quick") return characterize::Effort::Quick;
   if (name == "standard") return characterize::Effort::Normal;
   if (name == "thorough") return characterize::Effort::Thorough;
-  return usage_error(fmt::format("there is no effort \"{}\"", printable(name)),
-                     "it is quick, standard or thorough");
+  return usage_error(fmt::format("unknown effort \"{}\"", printable(name)),
+                     "the effort is quick, standard or thorough");
 }
 
 Result<characterize::LevelRule> level_rule(const std::string& name) {
   if (name == "topology") return characterize::LevelRule::Topology;
   if (name == "ert") return characterize::LevelRule::Ert;
   if (name == "ert-2019") return characterize::LevelRule::Ert2019;
-  return usage_error(fmt::format("there is no rule of levels \"{}\"", printable(name)),
-                     "it is topology, ert or ert-2019");
+  return usage_error(fmt::format("unknown rule for levels \"{}\"", printable(name)),
+                     "the rule is topology, ert or ert-2019");
 }
 
 Result<characterize::CharacterizeOptions> options_of(const CharacterizeRequest& request) {
@@ -133,7 +133,7 @@ Result<CharacterizeResult> Session::characterize(const CharacterizeRequest& requ
                characterize::characterize(*device, options));
   out.resumed = result.resumed;
   if (result.resumed > 0)
-    announce(shown, fmt::format("continued an earlier run: {} of {} measurements are its",
+    announce(shown, fmt::format("continued an earlier run: {} of {} measurements are from it",
                                 result.resumed, outlook.measurements));
   if (ranks != nullptr) {
     const std::vector<std::string> texts = ranks->gather(

@@ -245,7 +245,7 @@ Result<EvaluateReport> Session::evaluate(const EvaluateRequest& request,
     ROOFTILE_TRY(const TileEvaluation tiles, evaluate_tiles(request, progress));
     return report_of(tiles);
   }
-  return usage_error("nothing is evaluated that is called \"" + printable(request.subject) + "\"",
+  return usage_error("unknown subject \"" + printable(request.subject) + "\"",
                      "the subjects are kernels, labels, traffic and tiles");
 }
 

@@ -233,7 +233,8 @@ Result<CalibrateEvaluation> Session::evaluate_calibrate(const CalibrateEvaluatio
   evaluation.summary = groups.summary();
   if (evaluation.summary.empty())
     return bad_input(request.files.front(), "has too few rows of every GPU and class",
-                     "a class needs twice as many rows as --rows");
+                     steps ? "a source and framework need two steps on one GPU"
+                           : "a class needs twice as many rows as --rows");
   set_provenance(evaluation.inputs, evaluation);
   return evaluation;
 }

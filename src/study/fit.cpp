@@ -32,8 +32,8 @@ std::string quoted_command(const FitRequest& request) {
 }
 
 constexpr std::string_view kSingleGpu =
-    "fitted on a single GPU: nothing could be left out, so errors on other GPUs are not known and "
-    "intervals are not calibrated";
+    "fitted on a single GPU: nothing could be left out, so errors on other GPUs are unknown and "
+    "intervals are uncalibrated";
 
 Result<calibration::Dataset> read_request(const FitRequest& request, const Catalog& catalog) {
   ROOFTILE_TRY(calibration::Dataset dataset, calibration::read_datasets(request.files, catalog));
@@ -100,7 +100,7 @@ Result<InspectResult> Session::inspect(const FitRequest& request) const {
 
 Result<FitResult> Session::fit(const FitRequest& request, const Progress& progress) const {
   if (request.form != "rooftile" && request.form != "neusight")
-    return usage_error(fmt::format("there is no form \"{}\"", printable(request.form)),
+    return usage_error(fmt::format("unknown form \"{}\"", printable(request.form)),
                        "the forms are rooftile and neusight");
   FitResult result;
   ROOFTILE_TRY(result.dataset, read_request(request, catalog()));

@@ -107,16 +107,16 @@ void add_assumptions(const GenerateRequest& request, double share, const std::st
                      GenerateReport& report) {
   if (request.concurrency && !request.disaggregated) {
     report.warnings.push_back(fmt::format(
-        "assumed: requests arrive evenly, a prompt is processed alone and {:.0f} % of that shows "
-        "in the decode steps of the others; no prefix is cached, nothing is speculated",
+        "assumed: requests arrive evenly; a prompt is processed alone, and {:.0f} % of its time "
+        "delays the decode steps of the other requests; no prefix caching, no speculative decoding",
         share * 100));
   }
   const std::string hint = way_on.empty() ? std::string() : "; " + way_on;
   if (request.concurrency && report.batch < *request.concurrency) {
-    report.warnings.push_back(fmt::format(
-        "the memory holds {} of {} requests at full length: the others wait for their first "
-        "token{}",
-        report.batch, *request.concurrency, hint));
+    report.warnings.push_back(
+        fmt::format("the memory holds {} of {} requests at full length; the others wait for their "
+                    "first token{}",
+                    report.batch, *request.concurrency, hint));
   } else if (report.memory.fits && !*report.memory.fits) {
     report.warnings.push_back(
         fmt::format("needs {} of memory at full length, the GPU has {}{}{}",

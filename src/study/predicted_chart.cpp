@@ -4,6 +4,9 @@
 // kernels have, so that both are read alike. One point per operator; times are the predicted ones.
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+
 #include "hardware/machine.h"
 #include "roofline/chart.h"
 #include "rooftile/report.h"
@@ -14,6 +17,10 @@ namespace rooftile::study {
 namespace {
 
 using hardware::MemoryLevel;
+
+bool is_collective(const OperatorReport& op) {
+  return op.limiter == "link";
+}
 
 Result<profile::KernelRecord> record_of(const OperatorReport& op) {
   profile::KernelRecord record;
@@ -26,10 +33,18 @@ Result<profile::KernelRecord> record_of(const OperatorReport& op) {
     ROOFTILE_TRY(const hardware::RateKey key, hardware::parse_rate_key(op.rate));
     record.flops_by[key] = *record.flops;
   }
+  if (is_collective(op)) return record;  // its bytes are those of links, which have no roof here
   record.bytes[static_cast<std::size_t>(MemoryLevel::L1)] = Bytes::from_base(op.traffic.l1);
   record.bytes[static_cast<std::size_t>(MemoryLevel::L2)] = Bytes::from_base(op.traffic.l2);
   record.bytes[static_cast<std::size_t>(MemoryLevel::Dram)] = Bytes::from_base(op.traffic.dram);
   return record;
+}
+
+/// "h/attn.c_attn backward", "gradients all_reduce backward".
+std::string short_name(const OperatorReport& op) {
+  std::string name = op.name;
+  if (is_collective(op)) name += " " + op.op;
+  return op.phase == "forward" ? name : name + " " + op.phase;
 }
 
 }  // namespace
@@ -38,20 +53,16 @@ Result<roofline::Chart> Session::chart(const Report& report) const {
   ROOFTILE_TRY(const auto loaded, this->machine(report.request.gpu, report.request.machine));
   profile::Run run;
   run.label = "predicted";
+  std::map<std::string, std::string> short_names;  // points are sorted by time
   for (const OperatorReport& op : report.operators) {
     if (!(op.latency_ms > 0.0)) continue;  // a view: nothing is launched
     ROOFTILE_TRY(profile::KernelRecord record, record_of(op));
+    short_names.emplace(record.name, short_name(op));
     run.kernels.push_back(std::move(record));
   }
   roofline::Chart drawn = make_chart({{.run = std::move(run), .files = {}}},
                                      roofline::roofs_of(*loaded), roofline::ChartOptions{});
-  for (roofline::Point& point : drawn.points) {  // "h/attn.c_attn (linear 4x8x16, backward)"
-    const std::string& name = point.record.name;
-    point.short_name = name.substr(0, name.find(" ("));
-    if (!name.ends_with(", forward)")) {
-      point.short_name += " " + name.substr(name.rfind(' ') + 1, name.size() - name.rfind(' ') - 2);
-    }
-  }
+  for (roofline::Point& point : drawn.points) point.short_name = short_names.at(point.record.name);
   drawn.title = report.model_name + " on " + report.gpu_name;
   drawn.provenance = report.provenance;
   return drawn;

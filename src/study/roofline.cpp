@@ -325,7 +325,8 @@ Status subtract_runs(const RooflineRequest& request, std::vector<NamedProfile>& 
     runs.front().label += " minus " + part.label;
   }
   if (runs.front().profile.kernels.empty()) {
-    return bad_input(request.subtract.front(), "nothing is left: it has every launch of the run",
+    return bad_input(request.subtract.front(),
+                     "nothing is left: it contains every launch of the run",
                      "the first export must be the longer run, e.g. all.csv --subtract fw.csv");
   }
   return {};
@@ -463,10 +464,9 @@ Result<roofline::Chart> Session::roofline(const RooflineRequest& request,
   chart.warnings.insert(chart.warnings.end(), warnings.begin(), warnings.end());
   for (const std::string& note : described.notes) chart.warnings.push_back({"import", note});
   if (profiles.empty() && described.roofs.empty() && described.sweep.empty()) {
-    chart.warnings.push_back(
-        {"nothing-measured",
-         "nothing was measured: the files describe a machine, but hold no kernels and no roofs; "
-         "give the exports of a run along"});
+    chart.warnings.push_back({"nothing-measured",
+                              "nothing was measured: the files describe a machine, but hold no "
+                              "kernels and no roofs; give the exports of a run as well"});
   }
   if (request.predict) {
     ROOFTILE_TRY(const auto used,

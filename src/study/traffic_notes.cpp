@@ -148,7 +148,7 @@ std::optional<std::string> paper_note(const report::LayerTraffic& layer) {
   const auto bytes = [](double value) { return format_bytes(Bytes::from_base(value)); };
   return fmt::format(
       "paper-range: {}: the published forms give L1 {}, L2 {}, DRAM {}, which no kernel can move; "
-      "the shape is outside of their range, use --traffic-model exact",
+      "the shape is outside their range, use --traffic-model exact",
       layer.name, bytes(read.l1), bytes(read.l2), bytes(read.dram));
 }
 

@@ -6,7 +6,7 @@
 // intervals they were checked with. The published text was not at hand: the paper forms follow a
 // transcription, with the tile re-load factors and the filter tile's size put right
 // (docs/theory/traffic.md lists the changes). Square images and strides are assumed by the paper
-// forms; dilation, groups and other passes are outside of them.
+// forms; dilation, groups and other passes are outside them.
 #pragma once
 
 #include "traffic/implicit_gemm.h"

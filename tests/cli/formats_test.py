@@ -8,7 +8,9 @@ import csv
 import html.parser
 import io
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,7 @@ SOURCE = pathlib.Path()
 CONV = '--n 4 --c 64 --h 14 --w 14 --k 64 --r 3 --s 3 --pad 1'.split()
 TABLES = {'text', 'json', 'csv', 'markdown'}
 PICTURES = TABLES | {'svg', 'html'}
+PROFILE = 'tests/golden/roofline/predict/profile.csv'
 
 
 def commands():
@@ -28,20 +31,44 @@ def commands():
     return {
         'predict': (['predict', 'gpt2', '--seq', '64', '--gpu', 'l4', '--phase', 'train'],
                     PICTURES | {'trace'}),
+        'predict on GPUs': (['predict', 'gpt2', '--seq', '64', '--gpu', 'h100-sxm', '--phase', 'train',
+                             '--batch', '4', '--tp', '2', '--dp', '2'],
+                            PICTURES | {'trace'}),
+        'predict decode': (['predict', 'gpt2', '--gpu', 'l4', '--phase', 'decode', '--context', '64'],
+                           PICTURES | {'trace'}),
         'compare': (['compare', 'gpt2', '--seq', '64', '--gpus', 'l4,t4'], PICTURES),
-        'generate': (['generate', 'gpt2', '--gpu', 'l4', '--isl', '64', '--osl', '8'], TABLES),
+        'generate': (['generate', 'gpt2', '--gpu', 'l4', '--isl', '64', '--osl', '8'], PICTURES),
+        'generate served': (['generate', 'gpt2', '--gpu', 'l4', '--isl', '64', '--osl', '1',
+                             '--concurrency', '4'], PICTURES),
         'kernel': (['kernel', 'gemm', '--m', '64', '--n', '64', '--k', '64', '--gpu', 'l4'], TABLES),
         'traffic': (['traffic', 'alexnet', '--batch', '4', '--gpu', 'v100-sxm2-16gb'], PICTURES),
         'traffic conv': (['traffic', 'conv', *CONV, '--gpu', 'l4'], PICTURES),
         'scale': (['scale', 'conv', *CONV, '--gpu', 'l4', '--set', 'sms=2'], PICTURES),
-        'roofline': (['roofline', str(golden / 'roofline/predict/profile.csv'), '--gpu',
-                      'a100-sxm-40gb', '--predict'], PICTURES),
+        'scale study': (['scale', 'alexnet', '--gpu', 'l4', '--study'], PICTURES),
+        'scale optimum': (['scale', 'alexnet', '--gpu', 'l4', '--optimize', 'target=2x'], PICTURES),
+        'roofline': (['roofline', str(SOURCE / PROFILE), '--gpu', 'a100-sxm-40gb', '--predict'],
+                     PICTURES),
+        'roofline of runs': (['roofline', f'first={SOURCE / PROFILE}', f'second={SOURCE / PROFILE}',
+                              '--gpu', 'a100-sxm-40gb', '--compare'], PICTURES),
+        'roofline times': (['roofline', str(SOURCE / PROFILE), '--gpu', 'a100-sxm-40gb',
+                            '--time-based'], PICTURES),
         'characterize': (['characterize', '--from-ert', 'ert.json'], TABLES),
         'evaluate labels': (['evaluate', 'labels', str(golden / 'evaluate/labels.csv'), '--models',
                              str(golden / 'evaluate/models')], PICTURES),
         'evaluate kernels': (['evaluate', 'kernels', 'linear.csv'], PICTURES),
         'evaluate steps': (['evaluate', 'steps', str(golden / 'evaluate/steps.csv')], PICTURES),
         'evaluate traffic': (['evaluate', 'traffic', 'random', '--count', '3'], PICTURES),
+        'evaluate tiles': (['evaluate', 'tiles', 'tiles.csv'], PICTURES),
+        'evaluate nodes': (['evaluate', 'nodes', str(golden / 'evaluate/nodes.csv'), '--models',
+                            str(golden / 'evaluate/models')], PICTURES),
+        'evaluate calibrate': (['evaluate', 'calibrate', str(golden / 'evaluate/two_steps.csv')],
+                               PICTURES),
+        'calibrate': (['calibrate', str(golden / 'calibrate/rows/measured.csv'), '--gpu',
+                       'h100-sxm'], PICTURES),
+        'calibrate step': (['calibrate', '--gpu', 'l4', '--step', 'gpt2', '--measured', '30ms'],
+                           PICTURES),
+        'suggestions': (['calibrate', '--gpu', 'l4', '--suggest', '6'], PICTURES),
+        'fit --inspect': (['fit', '--inspect', 'linear.csv'], TABLES),
         'gpus': (['gpus'], TABLES),
         'a GPU': (['gpus', 'h100-sxm'], TABLES),
         'lint': (['gpus', '--lint'], TABLES),
@@ -51,6 +78,14 @@ def commands():
 
 ROWS = 'op,device,set,latency_ms,b,m,n,k\n' + ''.join(
     f'linear,NVIDIA L4,train,{0.5 + 0.1 * i},1,1024,1024,{256 * (i + 1)}\n' for i in range(4))
+
+
+# Of three GPUs, with the tile that was launched.
+TILES = 'op,device,set,latency_ms,b,m,n,k,kernel\n' + ''.join(
+    f'linear,{gpu},train,{0.01 + 2.4e-9 * m * n * k / rate:.5f},1,{m},{n},{k},'
+    f'ampere_sgemm_128x{64 if m * n < 2**21 else 128}_tn\n'
+    for gpu, rate in (('NVIDIA L4', 20), ('NVIDIA T4', 6), ('NVIDIA A100-PCIE-40GB', 15))
+    for m in (512, 1024, 2048) for n in (512, 1024, 2048) for k in (256, 1024, 4096))
 
 
 def same_tracks_do_not_overlap(test, events):
@@ -67,6 +102,7 @@ class Formats(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name)
         (self.root / 'linear.csv').write_text(ROWS)
+        (self.root / 'tiles.csv').write_text(TILES)
         (self.root / 'ert.json').write_text(json.dumps({
             'empirical': {'metadata': {}, 'gbytes': {'data': [['L1', 1000.0], ['DRAM', 100.0]]},
                           'gflops': {'data': [['FP64 GFLOPs', 500.0]]}}}))
@@ -83,13 +119,34 @@ class Formats(unittest.TestCase):
     def each(self, wanted):
         for name, (arguments, formats) in commands().items():
             if wanted in formats:
-                with self.subTest(command=name):
-                    yield name, self.run_rooftile([*arguments, '--format', wanted])
+                yield name, self.run_rooftile([*arguments, '--format', wanted])
 
-    def test_text(self):
-        for _, text in self.each('text'):
-            self.assertNotIn('\033', text)
-            self.assertGreater(len(text.splitlines()), 3)
+    def test_every_command_is_here(self):
+        listed = self.run_rooftile(['--help']).split('\nOptions:')[0]
+        commands_of = {arguments[0] for arguments, _ in commands().values()}
+        self.assertEqual(set(re.findall(r'(?m)^  ([a-z]+) +[a-z]', listed)), commands_of)
+        kinds = self.run_rooftile(['evaluate', '--help']).split('\nExamples:')[0]
+        self.assertEqual({f'evaluate {kind}' for kind in re.findall(r'(?m)^  ([a-z]+) ', kinds)},
+                         {name for name in commands() if name.startswith('evaluate ')})
+
+    def test_help_names_the_formats(self):
+        for name, (arguments, formats) in commands().items():
+            path = arguments[:2] if arguments[0] == 'evaluate' else arguments[:1]
+            if name in ('characterize', 'kernel'):
+                continue  # has charts where it measures; has kinds
+            text = ' '.join(self.run_rooftile(['help', *path]).split())
+            offered = re.search(r'how to write the result: ([a-z, ]+?) \(default', text)[1]
+            self.assertEqual(set(offered.split(', ')), formats, name)
+
+    def test_text_fits_into_every_terminal(self):
+        for width in (60, 80, 120, 160):
+            os.environ['COLUMNS'] = str(width)
+            for name, text in self.each('text'):
+                self.assertNotIn('\033', text)
+                self.assertGreater(len(text.splitlines()), 3)
+                for line in text.splitlines():
+                    self.assertLessEqual(len(line), width, f'{name}: {line}')
+        del os.environ['COLUMNS']
 
     def test_json_is_read_back_as_it_is(self):
         for name, text in self.each('json'):
@@ -148,8 +205,9 @@ class Formats(unittest.TestCase):
                                 for s in document['sections']), name)
 
     def test_the_trace_follows_the_rules_of_its_format(self):
-        for _, text in self.each('trace'):
+        for command, text in self.each('trace'):
             trace = json.loads(text)
+            self.assertIn(trace['displayTimeUnit'], ('ms', 'ns'))
             events = trace['traceEvents']
             names = {e['tid']: e['args']['name'] for e in events if e['name'] == 'thread_name'}
             slices = [e for e in events if e['ph'] == 'X']
@@ -162,8 +220,13 @@ class Formats(unittest.TestCase):
                 self.assertIn(event['tid'], names)
             same_tracks_do_not_overlap(self, slices)
             tracks = {names[e['tid']].split(':')[0] for e in slices}
-            self.assertLessEqual({'phase', 'layer', 'stream 0'}, tracks)
-            report = json.loads(self.run_rooftile([*commands()['predict'][0], '--format', 'json']))
+            wanted = {'phase', 'layer', 'stream 0'}
+            if command == 'predict on GPUs':
+                wanted |= {'stream 1', 'stream 2'}
+            self.assertLessEqual(wanted, tracks)
+            threads = [e['tid'] for e in events if e['name'] == 'thread_name']
+            self.assertEqual(len(set(threads)), len(threads), 'a thread is named once')
+            report = json.loads(self.run_rooftile([*commands()[command][0], '--format', 'json']))
             launches = sum(o['count'] for o in report['operators'])
             kernels = [e for e in slices if names[e['tid']].startswith('stream')]
             self.assertEqual(len(kernels), launches, 'one event per launch')

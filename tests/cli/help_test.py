@@ -65,8 +65,10 @@ def main():
         if text != run([*path, '--help']).stdout:
             failures.append(f'{name}: `help` and `--help` differ')
         own = examples(text)
-        if len(path) == 1 and not own:
+        if not own:
             failures.append(f'{name}: its help has no example')
+        if path and any(not example.startswith(name) for example in own[:1]):
+            failures.append(f'{name}: its first example is of another command: {own[0]}')
         for columns in WIDTHS:
             if examples(run(['help', *path], columns).stdout) != own:
                 failures.append(f'{name}: the examples differ at {columns} columns')

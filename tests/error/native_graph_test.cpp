@@ -46,14 +46,14 @@ TEST(NativeGraphError, Sizes) {
     return message(
         fmt::format(R"({{"rooftile_graph": 1, "inputs": {{"x": {}}}, "blocks": []}})", shape));
   };
-  EXPECT_EQ(input("[-3]"), "error: g.json:/inputs/x/0: -3 is outside of 1 to 2147483648\n");
+  EXPECT_EQ(input("[-3]"), "error: g.json:/inputs/x/0: -3 is outside 1 to 2147483648\n");
   EXPECT_EQ(input(R"(["batsh"])"),
             "error: g.json:/inputs/x/0: unknown symbol \"batsh\"\nhint: did you mean \"batch\"?\n");
   EXPECT_EQ(input(R"(["seq"])"),
             "error: g.json:/inputs/x/0: unknown symbol \"seq\"\n"
             "hint: add \"max_sequence\" to the graph to use \"seq\"\n");
   EXPECT_EQ(input(R"(["batch*-1"])"),
-            "error: g.json:/inputs/x/0: \"batch*-1\" is -1, outside of 1 to 2147483648\n");
+            "error: g.json:/inputs/x/0: \"batch*-1\" is -1, outside 1 to 2147483648\n");
   EXPECT_EQ(input(R"(["9000000000*9000000000"])"),
             "error: g.json:/inputs/x/0: the product \"9000000000*9000000000\" is too large\n"
             "hint: up to 2147483648\n");
@@ -74,7 +74,7 @@ TEST(NativeGraphError, Nodes) {
   EXPECT_EQ(node_message(R"({"name": "n", "op": "conv", "out_channels": 8})"),
             "error: g.json:/blocks/0/nodes/0: missing key \"kernel\"\nhint: add \"kernel\"\n");
   EXPECT_EQ(node_message(R"({"name": "n", "op": "conv", "out_channels": 8, "kernel": 0})"),
-            "error: g.json:/blocks/0/nodes/0/kernel: 0 is outside of 1 to 65536\n");
+            "error: g.json:/blocks/0/nodes/0/kernel: 0 is outside 1 to 65536\n");
   EXPECT_EQ(node_message(R"({"name": "n", "op": "conv", "out_channels": 8, "kernel": [1, 2, 3]})"),
             "error: g.json:/blocks/0/nodes/0/kernel: the list has 3 numbers\n"
             "hint: write one number for both axes or [height, width]\n");
@@ -114,7 +114,7 @@ TEST(NativeGraphError, Connections) {
             "hint: did you mean \"conv1\"?\n");
   EXPECT_EQ(node_message(R"({"name": "a", "op": "relu", "inputs": ["b"]},
                             {"name": "b", "op": "relu", "inputs": ["a"]})"),
-            "error: g.json:/blocks/0/nodes/0/inputs: input \"b\" is not made before it is read\n"
+            "error: g.json:/blocks/0/nodes/0/inputs: input \"b\" is read before it is made\n"
             "hint: a node reads earlier nodes only: a graph has no cycles\n");
   EXPECT_EQ(node_message(R"({"name": "a", "op": "add"})"),
             "error: g.json:/blocks/0/nodes/0: \"add\" has 1 inputs\n"
@@ -144,7 +144,7 @@ TEST(NativeGraphError, Blocks) {
             "error: g.json:/blocks/0/nodes: the block has no nodes\n"
             "hint: add a node or drop the block\n");
   EXPECT_EQ(blocks(R"({"name": "b", "repeat": 1000000000, "nodes": []})"),
-            "error: g.json:/blocks/0/repeat: 1000000000 is outside of 1 to 1000000\n");
+            "error: g.json:/blocks/0/repeat: 1000000000 is outside 1 to 1000000\n");
   EXPECT_EQ(blocks(R"({"name": "b", "repeat": 2, "nodes": [
                         {"name": "n", "op": "linear", "out": 9}]})"),
             "error: g.json:/blocks/0/repeat: block \"b\" cannot repeat: it makes 2x9 from 2x8\n"

@@ -26,7 +26,7 @@ struct Piece {
   std::size_t begin, size;
 };
 
-/// Numbers outside of strings, and strings with their quotes.
+/// Numbers outside strings, and strings with their quotes.
 struct Tokens {
   std::vector<Piece> numbers, strings;
 };
@@ -96,7 +96,7 @@ std::vector<std::string> damaged(const std::string& text, std::size_t count) {
                              text.substr(second.begin, second.size)));
         break;
       }
-      case 2: {  // a character inside of a string
+      case 2: {  // a character inside a string
         std::string other = text;
         const Piece piece = pick(tokens.strings);
         if (piece.size > 2) {

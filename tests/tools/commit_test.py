@@ -65,7 +65,7 @@ def main():
         expect('a changed source', commit_of(folder)[0], head + '-dirty')
         git(folder, 'commit', '-qam', 'second')
         expect('the next commit', commit_of(folder)[0], git(folder, 'rev-parse', 'HEAD'))
-        # A copy inside of another project is not that project's commit.
+        # A copy inside another project is not that project's commit.
         expect('a part of a checkout', commit_of(folder / 'src')[0], None)
         expect('no git', commit_of(folder, '')[0], None)
     return 0

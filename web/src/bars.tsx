@@ -154,15 +154,16 @@ function option(section: BarsSection, rows: Json[], colors: Theme, narrow: boole
       },
       {
         type: 'custom', silent: true, z: 4, data: section.lines.map((l) => [l.value, 0]),
-        renderItem: (params: { dataIndex: number; coordSys: { y: number; height: number } }, api: Api) => {
+        renderItem: (params: { dataIndex: number; coordSys: { x: number; y: number; width: number; height: number } }, api: Api) => {
           const l = section.lines[params.dataIndex]!;
           const x = api.coord([l.value, 0])[0];
           const { y, height } = params.coordSys;
+          const align = x + 4 * l.text.length > params.coordSys.x + params.coordSys.width + 16 ? 'right' : 'center';
           return {
             type: 'group',
             children: [
               { type: 'line', shape: { x1: x, y1: y, x2: x, y2: y + height }, style: { stroke: colors.roof, lineWidth: 1.8 } },
-              { type: 'text', x, y: y - 6, style: { text: l.text, fill: colors.text, align: 'center', verticalAlign: 'bottom', font: '12px system-ui, sans-serif' } },
+              { type: 'text', x, y: y - 6, style: { text: l.text, fill: colors.text, align, verticalAlign: 'bottom', font: '12px system-ui, sans-serif' } },
             ],
           };
         },
@@ -215,7 +216,8 @@ export function Bars({ page, section, look, selection }: Props) {
         />
       )}
       <p class="legend">
-        <span>{section.note}</span>
+        {section.note && <span>{section.note}</span>}
+        {section.remark_name && !look.narrow && <span>on the right: {section.remark_name}</span>}
         {section.mark_name && <span>tick: {section.mark_name}</span>}
         <Group title="save">
           <button type="button" class="no-print" onClick={() => save(`${name}.svg`, svgOf(option(section, rows, theme(false), false, null), 1000, heightOf(section, rows, false)), 'image/svg+xml')}>SVG</button>

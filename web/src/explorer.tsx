@@ -233,7 +233,7 @@ function Legend({ view, roofline, levels }: { view: string; roofline: Roofline; 
           have reached; the line between them is lost time. Above the balance the {name} need longer,
           below it the bytes. Kernels without {name} lie on the lower edge. Dashed: time of the
           launches, {time(roofline.ceilings.launch_overhead_us / 1e3)} each, of the kernel that is chosen, else
-          of those with the fewest and the most; kernels inside of their box are bound by launching.
+          of those with the fewest and the most; kernels inside their box are bound by launching.
         </span>
         <RunLegend roofline={roofline} />
       </p>

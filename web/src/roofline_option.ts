@@ -375,7 +375,7 @@ function timePoints(shown: Shown, level: Level): TimePoint[] {
 
 /**
  * What the launches cost: of the chosen kernel, else of those with the fewest and the most launches.
- * A kernel whose bytes and FLOPs both need less than its launches lies inside of their box.
+ * A kernel whose bytes and FLOPs both need less than its launches lies inside their box.
  */
 export function launchBoxes(shown: Shown, points: TimePoint[]): { ms: number; label: string }[] {
   const all = shown.roofline.kernels;

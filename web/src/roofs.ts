@@ -22,7 +22,7 @@ interface Rect {
   height: number;
 }
 
-/** The part of a segment inside of a rectangle (Liang and Barsky), or null. */
+/** The part of a segment inside a rectangle (Liang and Barsky), or null. */
 export function clip(a: Pixel, b: Pixel, r: Rect): [Pixel, Pixel] | null {
   let t0 = 0;
   let t1 = 1;

@@ -171,6 +171,7 @@ export interface BarsSection {
   mark?: string;
   mark_name?: string;
   remark?: string;
+  remark_name?: string;
   tone?: string;
   lines: { value: number; text: string }[];
   note: string;

@@ -6,7 +6,7 @@
 //
 // VEC is the vector type, LANES its number of elements, ONE a literal of the element type. Arrays
 // are walked in steps of the number of work-items (neighbouring work-items touch neighbouring
-// vectors), the passes lie inside of one launch, so that small sets stay in their cache.
+// vectors), the passes lie inside one launch, so that small sets stay in their cache.
 #pragma once
 
 namespace rooftile::characterize::opencl {

@@ -72,7 +72,7 @@ Tiling tile_queries(const ops::AttentionShape& s, const hardware::AttentionKerne
 }
 
 /// Blocks of keys that the tiles of a head visit: a triangle of tiles under the causal mask until
-/// the window is full, a band after that; half a block more where a tile ends inside of one.
+/// the window is full, a band after that; half a block more where a tile ends inside one.
 struct Blocks {
   double all = 1, longest = 1;
 };

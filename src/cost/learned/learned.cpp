@@ -327,7 +327,7 @@ bool has_seen(const ClassFacts& facts, DType dtype) {
 }
 
 /// Octaves between the kernel and the sizes of its class that were fitted, over all dimensions; 0
-/// inside of them, at most 10. A dimension that the class does not have counts as one octave.
+/// inside them, at most 10. A dimension that the class does not have counts as one octave.
 double octaves_outside(const Question& q) {
   const ClassFacts& facts = class_facts(q);
   if (facts.range == nullptr) return 0;

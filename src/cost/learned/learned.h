@@ -9,7 +9,7 @@
 //
 // None is faster than the hierarchical bound. Operators without measurements of their own use the
 // constants of the nearest class and are marked `extrapolated`, as is every kernel whose size,
-// dtype or vendor lies outside of what the weights were fitted on.
+// dtype or vendor lies outside what the weights were fitted on.
 #pragma once
 
 #include <memory>

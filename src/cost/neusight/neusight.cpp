@@ -197,7 +197,7 @@ class NeuSightPredictor final : public Predictor {
       estimate.extrapolated = !covers(work);
     } else {
       // Moves cost bytes / bandwidth. Convolutions, fused attention and vendors without networks
-      // are outside of the method: their roofline.
+      // are outside the method: their roofline.
       seconds = learned::dram_roofline(job);
       estimate.plan = mapping::decompose(work, machine.gpu);
       estimate.provenance = Provenance::Analytical;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxEntries = 200000, kMaxDevices = 1000;
 
-/// What a number may be; a prediction from numbers inside of their limits is finite.
+/// What a number may be; a prediction from numbers inside their limits is finite.
 struct Limits {
   double low, high;
 };

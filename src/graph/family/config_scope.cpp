@@ -90,12 +90,12 @@ KeyLimits limits_of(std::string_view type) {
 std::vector<std::string> SizeNotes::notes(std::string_view config) const {
   std::vector<std::string> notes;
   if (!assumed.empty()) {
-    notes.push_back(fmt::format("sizes: not given by the file, assumed as in {}: {}", config,
+    notes.push_back(fmt::format("sizes: not in the file, assumed as in {}: {}", config,
                                 fmt::join(assumed, ", ")));
   }
   if (!implausible.empty()) {
     notes.push_back(
-        fmt::format("sizes: out of the range of known models: {}", fmt::join(implausible, ", ")));
+        fmt::format("sizes: outside the range of known models: {}", fmt::join(implausible, ", ")));
   }
   return notes;
 }
@@ -182,7 +182,7 @@ Result<std::int64_t> ConfigScope::integer(const JsonView& view, std::int64_t low
     return view.error(fmt::format("expected a whole number, found {}", value.printed()));
   }
   if (*whole < low || *whole > high) {
-    return view.error(fmt::format("{} is outside of {} to {}", *whole, low, high));
+    return view.error(fmt::format("{} is outside {} to {}", *whole, low, high));
   }
   return *whole;
 }

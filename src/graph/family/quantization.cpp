@@ -180,7 +180,7 @@ std::optional<ops::WeightFormat> format_named(std::string_view name) {
 Result<ops::WeightFormat> weight_only(const JsonView& view, double bits, double group) {
   if (!(bits >= 1 && bits <= 16)) {
     return view.unsupported(fmt::format("weights of {} bits are not supported", bits),
-                            "1 to 16 bits are");
+                            "1 to 16 bits are supported");
   }
   const double shared_by = group > 0 ? group : 4096;  // -1: one scale per row
   return ops::WeightFormat{.bytes = grouped(bits / 8, 2 + bits / 8, shared_by)};
@@ -419,7 +419,7 @@ Status apply_quantization(Graph& graph,
   }
   if (!scheme->unknown.empty()) {
     graph.notes.push_back(
-        fmt::format("quantization: the method \"{}\" is not known, weights are counted in {}",
+        fmt::format("quantization: unknown method \"{}\", weights are counted in {}",
                     printable(scheme->unknown), own));
     return {};
   }

@@ -337,7 +337,7 @@ Result<Graph> import_hf_config(const ModelSource& source, const ImportOptions& o
   graph.context = tokens.keys - tokens.queries;
   if (!type && architecture.empty())
     graph.notes.push_back(
-        fmt::format("model_type: the file has none, its name says {}", model_type));
+        fmt::format("model_type: missing from the file; its name says {}", model_type));
   graph.family = std::move(model_type);
   ROOFTILE_TRY(std::vector<std::string> notes,
                notes_on(document, classes, architecture, head, options));

@@ -281,7 +281,7 @@ Result<Tensor> NativeImporter::find_tensor(const JsonView& where, const std::str
   if (const auto here = local.find(name); here != local.end()) return here->second;
   if (const auto there = published_.find(name); there != published_.end()) return there->second;
   if (std::find(later_.begin(), later_.end(), name) != later_.end()) {
-    return where.error(fmt::format("input \"{}\" is not made before it is read", printable(name)),
+    return where.error(fmt::format("input \"{}\" is read before it is made", printable(name)),
                        "a node reads earlier nodes only: a graph has no cycles");
   }
   std::vector<std::string_view> names{kBlockInput};

@@ -68,7 +68,7 @@ Result<std::int64_t> native_size(const JsonView& value, const Symbols& symbols, 
   ROOFTILE_TRY(const std::int64_t size, product(value, symbols));
   if (size < range.low || size > range.high) {
     ROOFTILE_TRY(const std::string text, value.string());
-    return value.error(fmt::format("\"{}\" is {}, outside of {} to {}", printable(text), size,
+    return value.error(fmt::format("\"{}\" is {}, outside {} to {}", printable(text), size,
                                    range.low, range.high));
   }
   return size;

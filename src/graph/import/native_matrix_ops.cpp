@@ -80,7 +80,7 @@ Result<InferredOp> infer_attention(const NativeCall& call) {
   const Shape expected{s.batch, s.keys, s.kv_heads * s.head_dim};
   if (key != expected || call.inputs[2] != expected) {
     return call.fields.node().error(
-        fmt::format("keys of {} and values of {} do not belong to queries of {}", to_string(key),
+        fmt::format("keys of {} and values of {} do not match queries of {}", to_string(key),
                     to_string(call.inputs[2]), to_string(query)),
         fmt::format("with {} key/value heads of {} both are {}", s.kv_heads, s.head_dim,
                     to_string(expected)));

@@ -68,7 +68,7 @@ Result<InferredOp> infer_moe_dispatch(const NativeCall& call) {
   const Shape& choice = call.inputs[1];
   ROOFTILE_CHECK(expect_rank(call, 1, 2, "a choice of tokens x top_k (moe_select)"));
   if (choice[0] != tokens.rows()) {
-    return call.fields.node().error(fmt::format("a choice of {} does not belong to tokens of {}",
+    return call.fields.node().error(fmt::format("a choice of {} does not match tokens of {}",
                                                 to_string(choice), to_string(tokens)),
                                     "both have the same number of tokens");
   }
@@ -85,7 +85,7 @@ Result<InferredOp> infer_moe_combine(const NativeCall& call) {
   const Shape& choice = call.inputs[1];
   ROOFTILE_CHECK(expect_rank(call, 1, 2, "a choice of tokens x top_k (moe_select)"));
   if (choice.elements() != slots.rows()) {
-    return call.fields.node().error(fmt::format("a choice of {} does not belong to slots of {}",
+    return call.fields.node().error(fmt::format("a choice of {} does not match slots of {}",
                                                 to_string(choice), to_string(slots)),
                                     "the first input has tokens * top_k rows");
   }

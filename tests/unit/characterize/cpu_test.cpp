@@ -181,7 +181,7 @@ std::pair<std::map<std::string, double>, std::string> latencies_now() {
 }
 
 // A busy machine may take the cache away, but then the level is left out and a warning says so: two
-// runs never contradict each other. A factor of 1.5 is wide, but 14 and 138 ns are far outside of
+// runs never contradict each other. A factor of 1.5 is wide, but 14 and 138 ns are far outside
 // it.
 TEST(CpuDevice, TwoRunsAgreeOnLatencies) {
   const auto [first, first_warnings] = latencies_now();

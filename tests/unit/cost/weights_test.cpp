@@ -9,7 +9,7 @@
 namespace rooftile::cost::learned {
 namespace {
 
-/// Every number of the lists has a start inside of its limits: a fit can begin, and be read again.
+/// Every number of the lists has a start inside its limits: a fit can begin, and be read again.
 template <Listed Form>
 void check_list() {
   for (const Parameter<Form>& p : parameters_of(Form())) {

@@ -60,7 +60,7 @@ TEST(Stages, RemaindersGoToTheFirst) {
 TEST(Stages, MoreStagesThanLayersAreAnError) {
   const auto stages = execution::split_stages(model("gpt2", Step::Infer, 1), 13);
   ASSERT_FALSE(stages);
-  EXPECT_EQ(stages.error().message, "12 layers cannot be dealt to the 13 stages of --pp");
+  EXPECT_EQ(stages.error().message, "12 layers cannot be divided among the 13 stages of --pp");
 }
 
 TEST(Stages, EveryModelCanBeCut) {

@@ -141,8 +141,8 @@ TEST(HfNotes, SayWhatTheGraphDoesNotFollow) {
       "architecture: the file names BertForMaskedLM, the graph of this step is "
       "BertForSequenceClassification",
       "dtype: the file's torch_dtype is float16, the prediction is for fp32",
-      "quantization: the method \"(not named)\" is not known, weights are counted in fp32",
-      "sizes: not given by the file, assumed as in BertConfig: hidden_size = 768, "
+      "quantization: unknown method \"(not named)\", weights are counted in fp32",
+      "sizes: not in the file, assumed as in BertConfig: hidden_size = 768, "
       "num_hidden_layers = 12, num_attention_heads = 12, intermediate_size = 3072, "
       "vocab_size = 30522, max_position_embeddings = 512"};
   EXPECT_EQ(import(text).notes, expected);
@@ -164,17 +164,17 @@ TEST(HfNotes, ListTheSizesThatWereAssumed) {
   EXPECT_EQ(notes("llama", R"(, "hidden_size": 512, "num_key_value_heads": 8)"), Notes{});
   EXPECT_EQ(
       notes("llama", R"(, "hidden_size": 512)"),
-      Notes{"sizes: not given by the file, assumed as in LlamaConfig: num_key_value_heads = 8"});
+      Notes{"sizes: not in the file, assumed as in LlamaConfig: num_key_value_heads = 8"});
   EXPECT_EQ(notes("llama", R"(, "num_key_value_heads": 8)"),
-            Notes{"sizes: not given by the file, assumed as in LlamaConfig: hidden_size = 4096"});
+            Notes{"sizes: not in the file, assumed as in LlamaConfig: hidden_size = 4096"});
   EXPECT_EQ(
       notes("llama", R"(, "hidden_size": null, "num_key_value_heads": 8)"),
-      Notes{"sizes: not given by the file, assumed as in LlamaConfig: hidden_size = 4096 (null)"});
+      Notes{"sizes: not in the file, assumed as in LlamaConfig: hidden_size = 4096 (null)"});
   EXPECT_EQ(notes("mistral", R"(, "hidden_size": 512)"),
-            Notes{"sizes: not given by the file, assumed as in MistralConfig: "
+            Notes{"sizes: not in the file, assumed as in MistralConfig: "
                   "num_key_value_heads = 8, sliding_window = 4096"});
   EXPECT_EQ(notes("gemma", R"(, "hidden_size": 512, "num_key_value_heads": 8)"),
-            Notes{"sizes: not given by the file, assumed as in GemmaConfig: head_dim = 256"});
+            Notes{"sizes: not in the file, assumed as in GemmaConfig: head_dim = 256"});
 }
 
 TEST(HfNotes, NameSizesThatNoModelHas) {
@@ -182,7 +182,7 @@ TEST(HfNotes, NameSizesThatNoModelHas) {
       "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
       "intermediate_size": 11008, "vocab_size": 32, "max_position_embeddings": 2048})";
   EXPECT_EQ(import(text).notes,
-            (std::vector<std::string>{"sizes: out of the range of known models: hidden_size = "
+            (std::vector<std::string>{"sizes: outside the range of known models: hidden_size = "
                                       "4096000 (models have 8 to 65536), vocab_size = 32 (models "
                                       "have 128 to 4000000)"}));
 }

@@ -43,12 +43,12 @@ TEST(HfErrors, WrongType) {
 
 TEST(HfErrors, NegativeSize) {
   EXPECT_EQ(error_of(gpt2(R"("n_embd": -768, "n_head": 12, "n_layer": 12, "vocab_size": 1)")),
-            "error: c.json:/n_embd: -768 is outside of 1 to 16777216\n");
+            "error: c.json:/n_embd: -768 is outside 1 to 16777216\n");
 }
 
 TEST(HfErrors, ZeroHeads) {
   EXPECT_EQ(error_of(gpt2(R"("n_embd": 768, "n_head": 0, "n_layer": 12, "vocab_size": 1)")),
-            "error: c.json:/n_head: 0 is outside of 1 to 16777216\n");
+            "error: c.json:/n_head: 0 is outside 1 to 16777216\n");
 }
 
 TEST(HfErrors, HeadsDoNotDivideTheWidth) {
@@ -60,7 +60,7 @@ TEST(HfErrors, HeadsDoNotDivideTheWidth) {
 TEST(HfErrors, BillionLayers) {
   EXPECT_EQ(error_of(gpt2(R"("n_embd": 768, "n_head": 12, "n_layer": 1000000000,
                              "vocab_size": 50257)")),
-            "error: c.json:/n_layer: 1000000000 is outside of 1 to 1000000\n");
+            "error: c.json:/n_layer: 1000000000 is outside 1 to 1000000\n");
 }
 
 TEST(HfErrors, TooManyParameters) {

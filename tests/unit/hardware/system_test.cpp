@@ -59,7 +59,7 @@ TEST(System, LinksOfGroups) {
   ASSERT_TRUE(single && single->network);
   EXPECT_EQ(single->in_node, 1);
   EXPECT_NEAR(network_gbps(*single), 2.0, 1e-9);
-  // Groups of four inside of their nodes do not care how many nodes there are.
+  // Groups of four inside their nodes do not care how many nodes there are.
   const auto near = link_of(*system, {.size = 4, .stride = 1, .stage = 16, .total = 16});
   ASSERT_TRUE(near);
   EXPECT_FALSE(near->network);
@@ -87,7 +87,7 @@ TEST(System, LinksOfStages) {
 
 TEST(System, Errors) {
   EXPECT_EQ(message(changed(kSystem, "\"gpus\": 4", "\"gpus\": 0")),
-            "x.json:/gpus: 0 is outside of 1 to 1024");
+            "x.json:/gpus: 0 is outside 1 to 1024");
   EXPECT_EQ(message(changed(kSystem, "\"pcie\"", "\"pci\"")),
             "x.json:/link/kind: unknown kind \"pci\"");
   EXPECT_EQ(message(changed(kSystem, "15.75", "31.5")),

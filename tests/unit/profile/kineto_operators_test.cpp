@@ -49,7 +49,7 @@ const TracedWork* work_of(const RawProfile& profile, std::size_t kernel, std::si
 
 const std::string kMm = R"("Input Dims":[[64,32],[32,16]],"Input type":["float","float"])";
 
-// The product is launched inside of aten::mm, which aten::linear wraps; the helper is shorter.
+// The product is launched inside aten::mm, which aten::linear wraps; the helper is shorter.
 TEST(KinetoOperators, TheLongestKernelOfTheInnermostKnownOperatorCarriesTheWork) {
   const RawProfile p =
       traced(op("aten::linear", 0, 100, R"("External id":1)", 5) +
@@ -170,7 +170,7 @@ TEST(KinetoOperators, ALayoutHelperIsNoSecondGradient) {
   ASSERT_NE(work_of(p, 1, 0), nullptr);
 }
 
-// The call knows the group, the annotation inside of it does not; a kernel may say all itself.
+// The call knows the group, the annotation inside it does not; a kernel may say all itself.
 TEST(KinetoOperators, CollectivesHaveMessagesAndGroups) {
   const std::string events =
       op("record_param_comms", 0, 50,

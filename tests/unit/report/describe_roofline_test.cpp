@@ -194,7 +194,7 @@ TEST(ZeroAi, IsNotZeroWhereFlopsAreUnknown) {
   roofline::Total one_of_two = none.total;
   one_of_two.uncounted = 1;
   EXPECT_THAT(census_text(one_of_two),
-              HasSubstr("zero-AI: none is known, FLOPs of 1 of 2 kernels were not counted"));
+              HasSubstr("zero-AI: none found, but the FLOPs of 1 of 2 kernels were not counted"));
 }
 
 TEST(HostileNames, LeaveNoControlInAnyView) {

@@ -124,6 +124,35 @@ TEST(Timeline, LaunchesRunLayerByLayer) {
   EXPECT_NEAR(end, 10, 1e-9);
 }
 
+// Two kernels of a layer, each 0.5 ms in three layers; an all-reduce of 0.2 ms waits for the first
+// one of them in every layer, another one of 3 ms hides behind kernels but for 1 ms.
+TEST(Timeline, CollectivesFollowTheirKernels) {
+  Report report = step();
+  OperatorReport waited =
+      operator_of("layer/attn.a_projection_with_a_long_name", "forward", 3, 0.6);
+  waited.layers = 1;
+  waited.limiter = "link";
+  OperatorReport hidden = operator_of("gradients", "forward", 1, 3);
+  hidden.limiter = "link";
+  hidden.hidden_ms = 2;
+  report.operators.push_back(waited);
+  report.operators.push_back(hidden);
+  const Timeline timeline = step_timeline(report);
+  std::vector<double> starts;
+  double hidden_end = 0;
+  for (const Slice& slice : timeline.slices) {
+    const auto track = static_cast<Track>(slice.track);
+    if (track == Track::Communication) starts.push_back(slice.start_ms);
+    if (track == Track::Hidden) hidden_end = slice.start_ms + slice.duration_ms;
+  }
+  // Embedding 3 ms; a layer is 1.5 + 0.2 + 0.5 ms.
+  ASSERT_EQ(starts.size(), 3U);
+  EXPECT_NEAR(starts[0], 4.5, 1e-9);
+  EXPECT_NEAR(starts[1], 6.7, 1e-9);
+  EXPECT_NEAR(starts[2], 8.9, 1e-9);
+  EXPECT_NEAR(hidden_end, 3 + 3 * 2.2 + 1, 1e-9);
+}
+
 TEST(Writers, OffersDecide) {
   EXPECT_THAT(formats_for({}), ElementsAre("text", "json", "csv", "markdown"));
   EXPECT_THAT(formats_for({.charts = true, .timeline = true}),

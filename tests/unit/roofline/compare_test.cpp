@@ -185,7 +185,7 @@ TEST(Advice, FarFromRoofsLaunchBoundAndUnknown) {
   KernelRecord slow = fp32("k", 10.0);
   slow.bytes[2] = Bytes::from_base(1e9);
   EXPECT_EQ(charted({slow}).points[0].advice,
-            "no roof holds it: 10 % of the nearest one (dram); more parallelism or more bytes in "
+            "no roof limits it: 10 % of the nearest one (dram); more parallelism or more bytes in "
             "flight would help, up to 9.00 ms of 10.0 ms");
   KernelRecord brief = fp32("k", 0.5);
   brief.launches = 100;
