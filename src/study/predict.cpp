@@ -134,7 +134,8 @@ Result<PreparedStep> prepare_step(const Request& request, const hardware::Machin
   ROOFTILE_TRY(step.model, import_step(request, step.options, session));
 
   // One GPU's share of every layer, in the stages of the pipeline; then what the stack fuses.
-  ROOFTILE_TRY(const graph::Graph share, execution::split_tensors(step.model, parallelism.tensor));
+  ROOFTILE_TRY(const graph::Graph share,
+               execution::split_tensors(step.model, parallelism.tensor, parallelism.experts));
   ROOFTILE_TRY(auto stages, execution::split_stages(share, parallelism.pipeline));
   step.memory = memory_of(stages, step.options);
   ROOFTILE_TRY(stages, execution::split_stages(execution::fused_by(step.options.stack, share),
