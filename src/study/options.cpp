@@ -298,7 +298,7 @@ Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::C
   if (!conv) {
     ROOFTILE_TRY(graph::Graph graph, import_step(step, options, session));
     StepKernels launched{
-        .kernels = {}, .options = options, .notes = graph.notes, .model = graph.input};
+        .kernels = {}, .options = options, .notes = graph.notes, .model = graph.inputs};
     graph = execution::fused_by(options.stack, graph);
     launched.kernels = execution::launches(graph, options.lower);
     return launched;

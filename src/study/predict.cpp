@@ -181,8 +181,8 @@ Result<Report> Session::predict(const Request& request, const hardware::Machine&
   add_network(network, request, machine.gpu, options.parallelism, step, report);
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
-  inputs.insert(inputs.end(),
-                {model.input, predictor.input(), options.stack.input, stack_costs.input});
+  add_inputs(model.inputs, inputs);
+  inputs.insert(inputs.end(), {predictor.input(), options.stack.input, stack_costs.input});
   if (network.system) inputs.push_back(network.system->input);
   set_provenance(inputs, report);
   return report;

@@ -387,7 +387,9 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
                      number_of(chart.points.size(), "kernel"), share * 100, reasons(lacks),
                      modelled ? "" : "; --model names the model that was profiled")});
   }
-  return std::vector<Input>{predictor->input(), step.model};
+  std::vector<Input> inputs = step.model;
+  inputs.push_back(predictor->input());
+  return inputs;
 }
 
 }  // namespace rooftile::study
