@@ -100,7 +100,7 @@ struct MemoryReport {
 
 /// How several GPUs share the step.
 struct ParallelReport {
-  std::int64_t gpus = 1, dp = 1, tp = 1, pp = 1, microbatches = 1;
+  std::int64_t gpus = 1, dp = 1, tp = 1, pp = 1, ep = 1, microbatches = 1;
   std::string system;  ///< "NVIDIA DGX A100 640GB", or "4 x NVIDIA ..." without a system
   std::string data_link, tensor_link, pipeline_link;  ///< empty where there is no such group
   double idle_fraction = 0;                           ///< of a mean GPU: the pipeline's bubble

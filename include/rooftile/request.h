@@ -36,6 +36,7 @@ struct Request {
   std::int64_t dp = 1;                     ///< replicas, which share the batch
   std::int64_t tp = 1;                     ///< GPUs that share every layer
   std::int64_t pp = 1;                     ///< stages of the pipeline
+  std::int64_t ep = 1;                     ///< of the tp GPUs: those that have different experts
   std::int64_t microbatches = 1;           ///< pieces of a replica's batch
   std::optional<std::string> system = {};  ///< links between GPUs: catalogue name or JSON file
 

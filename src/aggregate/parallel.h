@@ -35,6 +35,7 @@ struct Parallelism {
   std::int64_t tensor = 1;    ///< GPUs that share every layer
   std::int64_t pipeline = 1;  ///< stages
   std::int64_t microbatches = 1;
+  std::int64_t experts = 1;  ///< of the tensor-parallel GPUs: those that have different experts
 
   [[nodiscard]] std::int64_t gpus() const { return data * tensor * pipeline; }
   /// One GPU, the batch in one piece.

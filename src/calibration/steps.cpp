@@ -55,7 +55,7 @@ class StepFields {
 
 /// What a request cannot say.
 struct Unexpressed {
-  std::int64_t vp = 1, cp = 1, ep = 1, zero = 0, sp = 0;
+  std::int64_t vp = 1, cp = 1, zero = 0, sp = 0;
 };
 
 std::string reason_of(const Unexpressed& u, const Request& step, StepKind kind) {
@@ -65,8 +65,11 @@ std::string reason_of(const Unexpressed& u, const Request& step, StepKind kind) 
   if (u.sp > 0 && step.tp > 1) return "sequence parallelism is not modelled";
   if (u.vp > 1) return "interleaved pipelines are not modelled";
   if (u.cp > 1) return "context parallelism is not modelled";
-  if (u.ep > 1) return "expert parallelism is not modelled";
   if (kind == StepKind::Serve && step.dp > 1) return "data-parallel attention is not modelled";
+  if (step.ep > 1 && step.phase == "train")
+    return "expert parallelism of training, which sends tokens, is not modelled";
+  if (step.ep > step.tp)
+    return "experts of other replicas, to which tokens are sent, are not modelled";
   return {};
 }
 
@@ -78,14 +81,14 @@ Status read_parallel(const StepFields& fields, StepRow& row) {
   ROOFTILE_TRY(step.pp, fields.size("pp", 1));
   ROOFTILE_TRY(u.vp, fields.size("vp", 1));
   ROOFTILE_TRY(u.cp, fields.size("cp", 1));
-  ROOFTILE_TRY(u.ep, fields.size("ep", 1));
+  ROOFTILE_TRY(step.ep, fields.size("ep", 1));
   ROOFTILE_TRY(u.zero, fields.size("zero", 0));
   ROOFTILE_TRY(u.sp, fields.size("sp", 0));
   row.skip = reason_of(u, step, row.kind);
   ROOFTILE_TRY(const std::int64_t micro, fields.size("micro_batch", 0));
   ROOFTILE_TRY(step.batch, fields.size("batch", 1));
-  if (step.dp < 1 || step.tp < 1 || step.pp < 1 || step.batch < 1)
-    return bad_input(fields.where("batch"), "batch, dp, tp and pp must be positive");
+  if (step.dp < 1 || step.tp < 1 || step.pp < 1 || step.ep < 1 || step.batch < 1)
+    return bad_input(fields.where("batch"), "batch, dp, tp, pp and ep must be positive");
   if (micro > 0 && step.batch % (step.dp * micro) == 0) {
     step.microbatches = step.batch / (step.dp * micro);
   } else if (step.pp > 1 && row.skip.empty()) {

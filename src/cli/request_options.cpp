@@ -105,6 +105,12 @@ void add_parallel_options(CLI::App& command, Request& request) {
       ->group(kGpusGroup)
       ->capture_default_str();
   command
+      .add_option(
+          "--ep", request.ep,
+          "of the --tp GPUs, those that have different experts (expert parallel, inference)")
+      ->group(kGpusGroup)
+      ->capture_default_str();
+  command
       .add_option("--microbatches", request.microbatches,
                   "pieces in which a replica works through its batch")
       ->group(kGpusGroup)

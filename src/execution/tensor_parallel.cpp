@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/integer.h"
+#include "execution/expert_parallel.h"
 #include "execution/partial_sums.h"
 
 namespace rooftile::execution {
@@ -38,7 +39,7 @@ constexpr std::size_t kHeadsLastAxis = 2;  // batch x tokens x heads x head size
 /// One block, split; run() again with more nodes repeated until nothing conflicts.
 class BlockSplit {
  public:
-  BlockSplit(const Graph& graph, std::size_t block, std::int64_t ways,
+  BlockSplit(const Graph& graph, std::size_t block, std::int64_t ways, std::int64_t expert_ways,
              const std::set<std::string>& published, std::int64_t vocabulary)
       : source_(graph.blocks[block]),
         where_(fmt::format("{}:{}", graph.name, graph.blocks[block].name)),
@@ -52,6 +53,8 @@ class BlockSplit {
       if (const auto* attention = std::get_if<ops::FusedAttention>(&node.op))
         find_copies(node, attention->shape);
     }
+    if (expert_ways == 1) return;
+    for (const std::size_t i : expert_nodes(source_)) copies_.emplace(i, expert_ways);
   }
 
   Result<Block> run() {
@@ -337,7 +340,8 @@ class BlockSplit {
   std::int64_t vocabulary_;
 
   std::map<std::string, std::size_t, std::less<>> index_of_;
-  std::map<std::size_t, std::int64_t> copies_;          ///< GPUs that make the same key/value head
+  std::map<std::size_t, std::int64_t> copies_;          ///< GPUs that do not share a node's width:
+                                                        ///< same key/value head, other experts
   std::map<std::size_t, std::int64_t> copied_outputs_;  ///< keys and values made once more
   std::set<std::size_t> repeated_;                      ///< linear layers that every GPU runs whole
   Block block_;
@@ -386,8 +390,9 @@ Status split_cache(graph::KvCache& cache, const std::string& model, std::int64_t
 
 }  // namespace
 
-Result<Graph> split_tensors(const Graph& graph, std::int64_t ways) {
-  if (ways == 1) return graph;
+Result<Graph> split_tensors(const Graph& whole, std::int64_t ways, std::int64_t expert_ways) {
+  if (ways == 1) return whole;
+  ROOFTILE_TRY(const Graph graph, split_experts(whole, expert_ways));
   std::set<std::string> published;
   for (const Block& block : graph.blocks) {
     for (const Node& node : block.nodes) published.insert(node.inputs.begin(), node.inputs.end());
@@ -396,7 +401,7 @@ Result<Graph> split_tensors(const Graph& graph, std::int64_t ways) {
   Graph result = graph;
   bool found_pair = false;
   for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
-    BlockSplit split(graph, i, ways, published, vocabulary);
+    BlockSplit split(graph, i, ways, expert_ways, published, vocabulary);
     ROOFTILE_TRY(result.blocks[i], split.run());
     defer_sums(published, result.blocks[i]);
     found_pair = found_pair || split.found_pair();

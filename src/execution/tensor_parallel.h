@@ -12,7 +12,10 @@
 // outputs when everything between it and the next linear layers can work on a part of the columns
 // or heads; where something needs whole rows (a norm, a router), the layer is repeated instead.
 //
-// Limits: no sequence parallelism, no expert parallelism, convolutions are not split.
+// Experts are dealt out to `expert_ways` of the GPUs (execution/expert_parallel.h), their widths to
+// the others: ways / expert_ways GPUs share each.
+//
+// Limits: no sequence parallelism, convolutions are not split.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +29,9 @@ using graph::Block;
 using graph::Graph;
 using graph::Node;
 
-/// The part of `graph` that one of `ways` GPUs runs, with the sums over the group in
+/// The part of `whole` that one of `ways` GPUs runs, with the sums over the group in
 /// Node::reduced_output and reduced_gradient. Heads or widths that `ways` does not divide are an
 /// error, and so is a model without a pair of linear layers.
-Result<Graph> split_tensors(const Graph& graph, std::int64_t ways);
+Result<Graph> split_tensors(const Graph& whole, std::int64_t ways, std::int64_t expert_ways);
 
 }  // namespace rooftile::execution

@@ -98,7 +98,7 @@ struct Graph {
   std::optional<KvCache> kv_cache;  ///< for decoders in prefill and decode
   std::optional<DType> kv_dtype;    ///< of the cache; nothing: as activations are stored
   std::vector<std::string> notes;   ///< what the file says and the graph does not follow
-  Input input;                      ///< the record of the file it was imported from
+  std::vector<Input> inputs;        ///< the files it was imported from
   bool operator==(const Graph&) const = default;
 };
 

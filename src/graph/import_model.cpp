@@ -253,7 +253,11 @@ Result<Graph> import_text(std::string_view text, const std::string& name,
 namespace {
 
 constexpr std::string_view kConfigFile = "config.json";
+/// Where a model of several parts describes the one that works on tokens.
+constexpr std::array<std::string_view, 4> kLanguageSections{"text_config", "llm_config",
+                                                            "language_config", "lm_config"};
 constexpr std::string_view kQuantizationFile = "hf_quant_config.json";
+constexpr std::string_view kQuantizationExtension = ".hf_quant.json";
 
 /// meta-llama/Llama-3.1-8B: what may be a name of the catalogue although it has a '/'.
 bool is_repository_name(std::string_view model) {
@@ -271,26 +275,56 @@ Result<std::string> config_path(const std::string& path) {
                    "give the folder of a Hugging Face model, or a file");
 }
 
-/// The file beside a config.json that says how it is quantized.
-Result<std::optional<JsonDocument>> quantization_beside(const std::string& path) {
+/// The file that says how the model beside it is quantized: hf_quant_config.json for config.json,
+/// NAME.hf_quant.json for NAME.json.
+std::string quantization_of(const std::string& path) {
   const std::filesystem::path config(path);
-  if (config.filename() != kConfigFile) return std::optional<JsonDocument>();
-  const std::filesystem::path beside = config.parent_path() / kQuantizationFile;
+  std::filesystem::path beside = config.parent_path() / kQuantizationFile;
+  if (config.filename() != kConfigFile)
+    beside = config.parent_path() / (config.stem().string() + std::string(kQuantizationExtension));
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(beside, failure)) return std::optional<JsonDocument>();
-  ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(beside.string()));
-  ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, beside.string()));
-  return std::optional(std::move(document));
+  return std::filesystem::is_regular_file(beside, failure) ? beside.string() : std::string();
 }
 
 }  // namespace
+
+Status Model::read_quantization(const std::string& path) {
+  if (path.empty()) return {};
+  ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path));
+  ROOFTILE_TRY(quantization_, JsonDocument::parse(file.content, path));
+  inputs_.push_back(make_input("quantization", path, file));
+  return {};
+}
+
+JsonView Model::language() const {
+  const JsonView root = document_.root();
+  return section_.empty() ? root : root.find(section_).value_or(root);
+}
 
 Status Model::find_family(const Catalog& catalog) {
   const JsonView root = document_.root();
   if (!is_hf_config(root)) return {};
   Families families(catalog);
-  ROOFTILE_TRY(family_, family_of(root, families));
-  ROOFTILE_TRY(dtype_, config_dtype(root));
+  auto family = family_of(root, families);
+  // A wrapper of a language model that is known, with an encoder that is not.
+  for (const std::string_view section : kLanguageSections) {
+    if (family) break;
+    const auto inner = root.find(section);
+    if (family.error().code != ErrorCode::Unsupported || !inner || !inner->is_object() ||
+        !inner->find("model_type")) {
+      continue;
+    }
+    auto known = family_of(*inner, families);
+    if (!known) continue;
+    section_ = section;
+    family = std::move(known);
+  }
+  ROOFTILE_TRY(family_, std::move(family));
+  inputs_.insert(inputs_.end(), family_->inputs().begin(), family_->inputs().end());
+  ROOFTILE_TRY(dtype_, config_dtype(language()));
+  if (!dtype_) {
+    ROOFTILE_TRY(dtype_, config_dtype(root));
+  }
   ROOFTILE_TRY(const std::string input, family_->text("input"));
   is_language_ = input.empty() || input == "tokens";
   return {};
@@ -311,8 +345,8 @@ Result<Model> Model::open(const Catalog& catalog, std::string_view model) {
     ROOFTILE_TRY(const Catalog::File file, Catalog::read_path(path));
     ROOFTILE_TRY(JsonDocument document, parse_model(file.content, path));
     Model opened(std::move(document), given);
-    opened.input_ = make_input("model", opened.name_, file);
-    ROOFTILE_TRY(opened.quantization_, quantization_beside(path));
+    opened.inputs_.push_back(make_input("model", opened.name_, file));
+    ROOFTILE_CHECK(opened.read_quantization(quantization_of(path)));
     ROOFTILE_CHECK(opened.find_family(catalog));
     return opened;
   }
@@ -321,17 +355,27 @@ Result<Model> Model::open(const Catalog& catalog, std::string_view model) {
   ROOFTILE_TRY(const Catalog::File file, found.read());
   ROOFTILE_TRY(JsonDocument document, JsonDocument::parse(file.content, file.name));
   Model opened(std::move(document), name_of_file(found.file()));
-  opened.input_ = make_input("model", opened.name_, file);
+  opened.inputs_.push_back(make_input("model", opened.name_, file));
   ROOFTILE_CHECK(opened.find_family(catalog));
   return opened;
 }
 
 Result<Graph> Model::import(const ImportOptions& options) const {
-  const JsonView root = document_.root();
-  ModelSource source{.document = root, .quantization = {}, .family = family_.get()};
-  if (quantization_) source.quantization = quantization_->root();
+  const JsonView view = language();
+  ModelSource source{.document = view, .quantization = {}, .family = family_.get()};
+  if (quantization_) {
+    source.quantization = quantization_->root();
+  } else if (!section_.empty()) {
+    source.quantization = document_.root().find("quantization_config");
+  }
   ROOFTILE_TRY(Graph graph, import_document(source, name_, options));
-  graph.input = input_;
+  if (!section_.empty()) {
+    graph.notes.push_back(
+        fmt::format("model_type: this is the {} alone ({}), the model around it is not known; an "
+                    "encoder next to it is neither counted nor run",
+                    section_, family_->name()));
+  }
+  graph.inputs = inputs_;
   return graph;
 }
 

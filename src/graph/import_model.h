@@ -57,7 +57,8 @@ class Model {
 
   /// A graph, validated.
   [[nodiscard]] Result<Graph> import(const ImportOptions& options) const;
-  [[nodiscard]] const Input& input() const { return input_; }
+  /// The model's file first, then those that it was read with.
+  [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
   /// The dtype that a config.json states, where it does.
   [[nodiscard]] std::optional<DType> dtype() const { return dtype_; }
   /// A language model: what works on tokens, not on images.
@@ -66,13 +67,17 @@ class Model {
  private:
   Model(JsonDocument document, std::string name)
       : document_(std::move(document)), name_(std::move(name)) {}
+  Status read_quantization(const std::string& path);
   Status find_family(const Catalog& catalog);
+  /// The document, or the part of it that the family is of.
+  [[nodiscard]] JsonView language() const;
 
   JsonDocument document_;
-  std::optional<JsonDocument> quantization_;  ///< hf_quant_config.json beside a config.json
+  std::optional<JsonDocument> quantization_;  ///< of the file beside a config.json
   std::shared_ptr<const Family> family_;      ///< of a config.json
-  std::string name_;                          ///< of its graphs
-  Input input_;
+  std::string section_;  ///< of a model whose own type is not known: its language model
+  std::string name_;     ///< of its graphs
+  std::vector<Input> inputs_;
   std::optional<DType> dtype_;
   bool is_language_ = false;
 };

@@ -21,7 +21,7 @@ Status MoeRouting::check() const {
 Shape MoeRouting::output() const {
   switch (step) {
     case RoutingStep::Select: return {tokens, top_k};
-    case RoutingStep::Dispatch: return {tokens * top_k, width};
+    case RoutingStep::Dispatch: return {slots(), width};
     case RoutingStep::Combine: return {tokens, width};
   }
   return {};
@@ -31,14 +31,14 @@ Saved MoeRouting::saved(const LowerContext&) const {
   switch (step) {
     case RoutingStep::Select: return {.inputs = 0, .output = true, .extra = {}};
     case RoutingStep::Dispatch:
-      return {.inputs = 0, .output = false, .extra = bytes_of(tokens * top_k, DType::Int64)};
+      return {.inputs = 0, .output = false, .extra = bytes_of(slots(), DType::Int64)};
     case RoutingStep::Combine: return {.inputs = 3, .output = false, .extra = {}};
   }
   return {};
 }
 
 void MoeRouting::forward(const LowerContext& context, KernelList& kernels) const {
-  const std::int64_t slots = tokens * top_k;
+  const std::int64_t here = slots();
   switch (step) {
     case RoutingStep::Select:
       kernels.push_back(
@@ -47,25 +47,23 @@ void MoeRouting::forward(const LowerContext& context, KernelList& kernels) const
                                             .shape = {.rows = tokens, .columns = experts},
                                             .flop_per_element = 5.0,
                                             .read = tokens * experts,
-                                            .written = 2 * slots}));
+                                            .written = 2 * tokens * top_k}));
       return;
     case RoutingStep::Dispatch:
-      kernels.push_back(
-          vector_kernel(context.precision, {.op = "moe_permute",
-                                            .kind = KernelClass::Gather,
-                                            .shape = {.rows = slots, .columns = width},
-                                            .flop_per_element = 0.0,
-                                            .read = tokens * width,
-                                            .written = slots * width}));
+      kernels.push_back(vector_kernel(context.precision, {.op = "moe_permute",
+                                                          .kind = KernelClass::Gather,
+                                                          .shape = {.rows = here, .columns = width},
+                                                          .flop_per_element = 0.0,
+                                                          .read = std::min(tokens, here) * width,
+                                                          .written = here * width}));
       return;
     case RoutingStep::Combine:
-      kernels.push_back(
-          vector_kernel(context.precision, {.op = "moe_unpermute",
-                                            .kind = KernelClass::Gather,
-                                            .shape = {.rows = slots, .columns = width},
-                                            .flop_per_element = 2.0,
-                                            .read = slots * width + slots,
-                                            .written = tokens * width}));
+      kernels.push_back(vector_kernel(context.precision, {.op = "moe_unpermute",
+                                                          .kind = KernelClass::Gather,
+                                                          .shape = {.rows = here, .columns = width},
+                                                          .flop_per_element = 2.0,
+                                                          .read = here * width + here,
+                                                          .written = tokens * width}));
       return;
   }
 }
@@ -81,6 +79,7 @@ void MoeRouting::backward(const LowerContext& context, KernelList& kernels) cons
 }
 
 std::int64_t ExpertLinear::touched() const {
+  if (hit > 0) return hit;
   if (top_k <= 0 || top_k >= experts) return std::min(slots, experts);
   const auto all = static_cast<double>(experts);
   const double tokens = static_cast<double>(slots) / static_cast<double>(top_k);

@@ -21,7 +21,9 @@ struct MoeRouting {
   static constexpr std::string_view kName = "moe_routing";
   RoutingStep step = RoutingStep::Select;
   std::int64_t tokens = 1, experts = 1, top_k = 1, width = 1;
+  std::int64_t own = 0;  ///< token slots of this GPU where others have the rest; 0 = all
 
+  [[nodiscard]] std::int64_t slots() const { return own > 0 ? own : tokens * top_k; }
   [[nodiscard]] Status check() const;
   [[nodiscard]] Shape output() const;
   [[nodiscard]] std::int64_t parameters() const { return 0; }
@@ -39,6 +41,7 @@ struct ExpertLinear {
   std::int64_t slots = 1, experts = 1, in = 1, out = 1;
   bool bias = false;
   std::int64_t top_k = 0;  ///< experts per token; 0 = not known
+  std::int64_t hit = 0;    ///< experts that are read; 0 = as slots and top_k say
 
   [[nodiscard]] std::int64_t touched() const;
   [[nodiscard]] std::int64_t rows() const { return (slots + touched() - 1) / touched(); }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "core/number_of.h"
 #include "core/text.h"
@@ -194,6 +195,7 @@ ParallelReport make_parallel(const aggregate::Parallelism& parallelism,
           .dp = parallelism.data,
           .tp = parallelism.tensor,
           .pp = parallelism.pipeline,
+          .ep = parallelism.experts,
           .microbatches = parallelism.microbatches,
           .system = system,
           .data_link = link_text(links.data),
@@ -201,6 +203,29 @@ ParallelReport make_parallel(const aggregate::Parallelism& parallelism,
           .pipeline_link = link_text(links.pipeline),
           .idle_fraction = step.parts.idle / step.total};
 }
+
+namespace {
+
+/// The part of the weights in memory that a step reads: not the experts that no token is sent to,
+/// nor layers that do not run (a vision encoder without an image).
+double weights_read(const graph::Graph& graph) {
+  Bytes all, read;
+  for (const graph::Block& block : graph.blocks) {
+    for (const graph::Node& node : block.nodes) {
+      const Bytes bytes =
+          graph::parameter_bytes(graph, node) * static_cast<double>(node.count * block.repeat);
+      all += bytes;
+      const auto* experts = std::get_if<ops::ExpertLinear>(&node.op);
+      read += experts == nullptr ? bytes
+                                 : bytes * (static_cast<double>(experts->touched()) /
+                                            static_cast<double>(experts->experts));
+    }
+  }
+  all += ops::bytes_of(graph.idle_parameters, graph.dtype);
+  return all > Bytes{} ? read / all : 1.0;
+}
+
+}  // namespace
 
 ThroughputReport make_throughput(const Report& report, const graph::Graph& graph,
                                  const hardware::Machine& machine, std::int64_t gpus) {
@@ -225,8 +250,8 @@ ThroughputReport make_throughput(const Report& report, const graph::Graph& graph
     rates.mfu = report.flops / (seconds * peak->second.base() * all);
   }
   if (graph.step != graph::Step::Train && gpu.dram.bandwidth) {
-    rates.mbu = (report.memory.weights_bytes + report.memory.kv_cache_bytes) /
-                (seconds * gpu.dram.bandwidth->base());
+    const double weights = report.memory.weights_bytes * weights_read(graph);
+    rates.mbu = (weights + report.memory.kv_cache_bytes) / (seconds * gpu.dram.bandwidth->base());
   }
   return rates;
 }

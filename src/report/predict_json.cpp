@@ -36,6 +36,7 @@ ordered_json parallel_json(const ParallelReport& parallel) {
           {"dp", parallel.dp},
           {"tp", parallel.tp},
           {"pp", parallel.pp},
+          {"ep", parallel.ep},
           {"microbatches", parallel.microbatches},
           {"system", parallel.system},
           {"links",
@@ -58,7 +59,7 @@ std::string sharing(const ParallelReport& parallel) {
   std::vector<std::string> parts;
   for (const auto& [name, ways] :
        {std::pair("dp", parallel.dp), std::pair("tp", parallel.tp), std::pair("pp", parallel.pp),
-        std::pair("micro-batches", parallel.microbatches)}) {
+        std::pair("ep", parallel.ep), std::pair("micro-batches", parallel.microbatches)}) {
     if (ways > 1) parts.push_back(fmt::format("{} {}", name, ways));
   }
   return fmt::format("{} GPU{} ({})", parallel.gpus, parallel.gpus > 1 ? "s" : "",

@@ -40,8 +40,9 @@ std::vector<std::string> input_texts(const ProvenanceReport& provenance) {
   for (const Input& input : provenance.inputs) kinds[input.kind].push_back(&input);
   std::vector<std::string> texts;
   for (const Input& input : provenance.inputs) {
-    // A GPU's own architecture file is in the JSON report.
-    if (input.kind == "architecture" && input.origin == "embedded") continue;
+    // A GPU's own architecture file, and a model's families, are in the JSON report.
+    const bool follows = input.kind == "architecture" || input.kind == "family";
+    if (follows && input.origin == "embedded") continue;
     const std::vector<const Input*>& alike = kinds[input.kind];
     if (alike.size() <= kMostFiles) {
       texts.push_back(file_text(input));

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 template <typename RequestOrConst, typename Visit>
 void visit_fields(RequestOrConst& request, const Visit& visit) {
   auto& [model, gpu, machine, phase, batch, sequence, context, dtype, kv_dtype, weight_dtype, stack,
-         attention, fusion, optimizer, recompute, dp, tp, pp, microbatches, system, predictor,
+         attention, fusion, optimizer, recompute, dp, tp, pp, ep, microbatches, system, predictor,
          catalog] = request;
   visit("model", model);
   visit("gpu", gpu);
@@ -38,6 +38,7 @@ void visit_fields(RequestOrConst& request, const Visit& visit) {
   visit("dp", dp);
   visit("tp", tp);
   visit("pp", pp);
+  visit("ep", ep);
   visit("microbatches", microbatches);
   visit("system", system);
   visit("catalog", catalog);

@@ -147,13 +147,16 @@ Result<PreparedRow> PreparedRow::make(const StepRow& row, const Session& session
 }
 
 double PreparedRow::predicted_ms(const StepCalibration& with, double kernels) const {
-  const auto time = [&](std::size_t i) {
-    return interval_of_step(steps_[i].step(*machine_, with.predictor, with.costs, kernels));
+  const auto estimate = [&](std::size_t i) {
+    return steps_[i].step(*machine_, with.predictor, with.costs, kernels);
   };
+  const auto time = [&](std::size_t i) { return interval_of_step(estimate(i)); };
   if (row_->kind == StepKind::Step) return time(0).value;
   const double share = with.costs.of(steps_.front().options.stack.id).prefill_share;
-  const GenerationTimes times = times_of(
-      row_->request, running_, {.prefill = time(0), .decode = {time(1), time(2), time(3)}}, share);
+  StepTimes steps{.prefill = time(0), .decode = {time(1), time(2), time(3)}};
+  if (row_->kind == StepKind::Serve && !row_->request.disaggregated)
+    steps.shared = shared_ms(estimate(0), estimate(2));
+  const GenerationTimes times = times_of(row_->request, running_, steps, share);
   return row_->kind == StepKind::Serve ? times.tpot.value : times.request.value;
 }
 

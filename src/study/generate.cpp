@@ -3,10 +3,11 @@
 // Generation from its steps: prefill and decode as predict() gives them, the growing cache by
 // Simpson's rule over the first, a middle and the last decode step (a step's time is nearly linear
 // in its context). In-flight batching: while a request produces its tokens, as many prompts arrive
-// as there are requests in flight; each adds its prefill once, spread over the tokens, of which the
-// stack's share shows (cost::StackForm::prefill_share):
+// as there are requests in flight; each rides along with a decode step, which it makes longer by
+// what the two do not share (shared_ms()), and of that the stack's share shows
+// (cost::StackForm::prefill_share):
 //
-//   time per token = decode step + batch / osl x share x prefill of one prompt
+//   time per token = decode step + batch / osl x share x (prefill of one prompt - shared)
 //
 // Requests that the memory does not hold wait for others to end: with R of N running, a request
 // waits (N - R) / R times as long as it runs (Little's law).
@@ -15,11 +16,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "core/provenance.h"
 #include "core/text.h"
 #include "hardware/machine.h"
 #include "study/options.h"
+#include "study/predict.h"
 
 namespace rooftile::study {
 
@@ -102,13 +106,22 @@ std::string wider(const GenerateRequest& request, const Session& session,
   return {};
 }
 
+Result<aggregate::StepEstimate> estimated(const Request& request, const Session& session,
+                                          const cost::Predictor& predictor,
+                                          const cost::StackCosts& costs) {
+  ROOFTILE_TRY(const auto machine, session.machine(request.gpu, request.machine));
+  ROOFTILE_TRY(const PreparedStep step, prepare_step(request, *machine, session, predictor));
+  return step.step(*machine, predictor, costs, 1.0);
+}
+
 /// The words that a reader of the numbers has to know.
 void add_assumptions(const GenerateRequest& request, double share, const std::string& way_on,
                      GenerateReport& report) {
   if (request.concurrency && !request.disaggregated) {
     report.warnings.push_back(fmt::format(
-        "assumed: requests arrive evenly; a prompt is processed alone, and {:.0f} % of its time "
-        "delays the decode steps of the other requests; no prefix caching, no speculative decoding",
+        "assumed: requests arrive evenly; a prompt rides along with a decode step, and {:.0f} % of "
+        "what the two do not share delays the other requests; no prefix caching, no speculative "
+        "decoding",
         share * 100));
   }
   const std::string hint = way_on.empty() ? std::string() : "; " + way_on;
@@ -151,6 +164,27 @@ GenerationSteps steps_of(const GenerateRequest& request, std::int64_t batch) {
   return steps;
 }
 
+double shared_ms(const aggregate::StepEstimate& prefill, const aggregate::StepEstimate& decode) {
+  const auto products = [](const aggregate::StepEstimate& step) {
+    std::map<std::string_view, Seconds> times;
+    for (const aggregate::OperatorEstimate& op : step.operators) {
+      const std::string& kind = op.kernel.work.op;
+      if (kind == ops::Linear::kName || kind == ops::ExpertLinear::kName ||
+          kind == ops::HeadLinear::kName) {
+        times[op.kernel.name] += op.estimate.time * static_cast<double>(op.kernel.count);
+      }
+    }
+    return times;
+  };
+  const auto ours = products(prefill), theirs = products(decode);
+  Seconds shared = prefill.parts.host;
+  for (const auto& [node, time] : ours) {
+    if (const auto other = theirs.find(node); other != theirs.end())
+      shared += min(time, other->second);
+  }
+  return to_ms(min(shared, decode.total));
+}
+
 GenerationTimes times_of(const GenerateRequest& request, std::int64_t running,
                          const StepTimes& steps, double share) {
   const auto osl = static_cast<double>(request.osl);
@@ -159,7 +193,8 @@ GenerationTimes times_of(const GenerateRequest& request, std::int64_t running,
   if (request.concurrency && !request.disaggregated) {
     const double prompts =
         static_cast<double>(running) / static_cast<double>(request.step.dp) / osl;
-    times.tpot = decode + steps.prefill * (prompts * share);
+    const double alone = 1 - std::min(steps.shared / steps.prefill.value, 1.0);
+    times.tpot = decode + steps.prefill * (prompts * share * alone);
     times.ttft = steps.prefill + decode * 0.5;  // half of the step that is running
   }
   times.request = times.ttft + times.tpot * (osl - 1);
@@ -202,11 +237,18 @@ Result<GenerateReport> Session::generate(const GenerateRequest& request,
   report.gpus = gpus_of(report.decode);
 
   const double share = costs.of(report.decode.request.stack).prefill_share;
+  double shared = 0;
+  if (request.concurrency && !request.disaggregated) {
+    ROOFTILE_TRY(const auto prompt, estimated(steps.prefill, *this, predictor, costs));
+    ROOFTILE_TRY(const auto decode, estimated(steps.decode[1], *this, predictor, costs));
+    shared = shared_ms(prompt, decode);
+  }
   const GenerationTimes times =
       times_of(request, report.batch,
                {.prefill = interval_of(report.prefill.latency),
                 .decode = {interval_of(first.latency), interval_of(report.decode.latency),
-                           interval_of(last.latency)}},
+                           interval_of(last.latency)},
+                .shared = shared},
                share);
   report.ttft_ms = times.ttft;
   report.tpot_ms = times.tpot;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "aggregate/step.h"
 #include "core/result.h"
 #include "cost/predictor.h"
 #include "cost/stack_costs.h"
@@ -26,7 +27,12 @@ GenerationSteps steps_of(const GenerateRequest& request, std::int64_t batch);
 struct StepTimes {
   Interval prefill;
   std::array<Interval, 3> decode;
+  double shared = 0;  ///< milliseconds of a prefill that a decode step which takes it along saves
 };
+
+/// A prompt that rides along with a decode step: weights are read once for both, the time of the
+/// shorter of each pair of products, and kernels of one hide the host's launches of the other.
+double shared_ms(const aggregate::StepEstimate& prefill, const aggregate::StepEstimate& decode);
 
 struct GenerationTimes {
   Interval ttft, tpot, request;  ///< milliseconds, as the steps'

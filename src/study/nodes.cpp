@@ -136,7 +136,7 @@ Result<NodeEvaluation> Session::evaluate_nodes(const NodesRequest& request,
                  estimate_kernels(step_request, std::nullopt, *machine, *this, *predictor));
     compare_step(step, classified(kernels.operators), evaluation);
     add_inputs(inputs_of(*machine), inputs);
-    add_inputs({kernels.model}, inputs);
+    add_inputs(kernels.model, inputs);
   }
   set_provenance(inputs, evaluation);
   return evaluation;

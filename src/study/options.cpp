@@ -36,7 +36,7 @@ Result<aggregate::Parallelism> parse_parallelism(const Request& request) {
   constexpr std::int64_t kMost = 1 << 16;
   for (const auto& [option, value] :
        {std::pair("--dp", request.dp), std::pair("--tp", request.tp), std::pair("--pp", request.pp),
-        std::pair("--microbatches", request.microbatches)}) {
+        std::pair("--ep", request.ep), std::pair("--microbatches", request.microbatches)}) {
     if (value < 1 || value > kMost) {
       return usage_error(fmt::format("{} must be between 1 and {}, not {}", option, kMost, value));
     }
@@ -45,6 +45,16 @@ Result<aggregate::Parallelism> parse_parallelism(const Request& request) {
     return usage_error(fmt::format("--dp {} x --tp {} x --pp {} are too many GPUs", request.dp,
                                    request.tp, request.pp),
                        fmt::format("up to {}", kMost));
+  }
+  if (request.tp % request.ep != 0) {
+    return usage_error(
+        fmt::format("--tp {} is not divisible by --ep {}", request.tp, request.ep),
+        "experts are dealt out to GPUs that share every layer; tokens that are sent to experts of "
+        "other replicas are not modelled");
+  }
+  if (request.ep > 1 && request.phase == "train") {
+    return usage_error("--ep cannot be combined with --phase train",
+                       "training sends tokens between GPUs, which is not modelled");
   }
   if (request.batch % request.dp != 0) {
     return usage_error(
@@ -60,7 +70,8 @@ Result<aggregate::Parallelism> parse_parallelism(const Request& request) {
   return aggregate::Parallelism{.data = request.dp,
                                 .tensor = request.tp,
                                 .pipeline = request.pp,
-                                .microbatches = request.microbatches};
+                                .microbatches = request.microbatches,
+                                .experts = request.ep};
 }
 
 /// Errors of the word parsers are about the command line, not about a file.
@@ -287,7 +298,7 @@ Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::C
   if (!conv) {
     ROOFTILE_TRY(graph::Graph graph, import_step(step, options, session));
     StepKernels launched{
-        .kernels = {}, .options = options, .notes = graph.notes, .model = graph.input};
+        .kernels = {}, .options = options, .notes = graph.notes, .model = graph.inputs};
     graph = execution::fused_by(options.stack, graph);
     launched.kernels = execution::launches(graph, options.lower);
     return launched;

@@ -42,7 +42,7 @@ struct StepKernels {
   std::vector<execution::Launch> kernels;
   StepOptions options;             ///< that they follow from
   std::vector<std::string> notes;  ///< of the graph
-  Input model;                     ///< empty for one layer
+  std::vector<Input> model;        ///< empty for one layer
 };
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
                                  const Session& session);

@@ -134,7 +134,8 @@ Result<PreparedStep> prepare_step(const Request& request, const hardware::Machin
   ROOFTILE_TRY(step.model, import_step(request, step.options, session));
 
   // One GPU's share of every layer, in the stages of the pipeline; then what the stack fuses.
-  ROOFTILE_TRY(const graph::Graph share, execution::split_tensors(step.model, parallelism.tensor));
+  ROOFTILE_TRY(const graph::Graph share,
+               execution::split_tensors(step.model, parallelism.tensor, parallelism.experts));
   ROOFTILE_TRY(auto stages, execution::split_stages(share, parallelism.pipeline));
   step.memory = memory_of(stages, step.options);
   ROOFTILE_TRY(stages, execution::split_stages(execution::fused_by(step.options.stack, share),
@@ -180,7 +181,8 @@ Result<Report> Session::predict(const Request& request, const hardware::Machine&
   add_network(network, request, machine.gpu, options.parallelism, step, report);
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
-  inputs.insert(inputs.end(), {model.input, options.stack.input, stack_costs.input});
+  add_inputs(model.inputs, inputs);
+  inputs.insert(inputs.end(), {options.stack.input, stack_costs.input});
   add_inputs(predictor.inputs(), inputs);
   if (network.system) inputs.push_back(network.system->input);
   set_provenance(inputs, report);

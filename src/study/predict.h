@@ -43,7 +43,7 @@ struct EstimatedKernels {
   std::vector<aggregate::OperatorEstimate> operators;
   aggregate::LaunchCosts costs;
   std::vector<std::string> notes;  ///< on the model
-  Input model;
+  std::vector<Input> model;
 };
 Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const std::optional<ops::ConvShape>& conv,

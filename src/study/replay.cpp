@@ -114,6 +114,24 @@ std::string sum_text(const Input& input) {
   return input.sha256.empty() ? "no file" : input.sha256.substr(0, 12);
 }
 
+/// What stands in `theirs` where `input` stands in `ours`: what is called the same, else one of its
+/// kind that `ours` does not have.
+std::vector<Input>::const_iterator counterpart(const Input& input, const ProvenanceReport& ours,
+                                               const ProvenanceReport& theirs) {
+  const auto find = [](const ProvenanceReport& where, const auto& matches) {
+    return std::find_if(where.inputs.begin(), where.inputs.end(), matches);
+  };
+  const auto same = [](const Input& a, const Input& b) {
+    return a.kind == b.kind && a.name == b.name;
+  };
+  const auto equal = find(theirs, [&](const Input& one) { return same(one, input); });
+  if (equal != theirs.inputs.end()) return equal;
+  return find(theirs, [&](const Input& one) {
+    return one.kind == input.kind &&
+           find(ours, [&](const Input& own) { return same(own, one); }) == ours.inputs.end();
+  });
+}
+
 std::vector<std::string> changes_of(const ProvenanceReport& then, const ProvenanceReport& now) {
   std::vector<std::string> changes;
   if (then.version != now.version) {
@@ -123,12 +141,8 @@ std::vector<std::string> changes_of(const ProvenanceReport& then, const Provenan
     changes.push_back(fmt::format("commit {} then, {} now", then.commit.value_or("unknown"),
                                   now.commit.value_or("unknown")));
   }
-  const auto of_kind = [](const ProvenanceReport& provenance, const std::string& kind) {
-    return std::find_if(provenance.inputs.begin(), provenance.inputs.end(),
-                        [&](const Input& input) { return input.kind == kind; });
-  };
   for (const Input& before : then.inputs) {
-    const auto after = of_kind(now, before.kind);
+    const auto after = counterpart(before, then, now);
     if (after == now.inputs.end()) {
       changes.push_back(fmt::format("{} {} then, none now", before.kind, before.name));
       continue;
@@ -143,7 +157,7 @@ std::vector<std::string> changes_of(const ProvenanceReport& then, const Provenan
     }
   }
   for (const Input& after : now.inputs) {
-    if (of_kind(then, after.kind) == then.inputs.end()) {
+    if (counterpart(after, now, then) == then.inputs.end()) {
       changes.push_back(fmt::format("{} none then, {} now", after.kind, after.name));
     }
   }

@@ -386,8 +386,8 @@ Result<std::vector<Input>> predict_kernels(const PredictKernels& request, const 
                      number_of(chart.points.size(), "kernel"), share * 100, reasons(lacks),
                      modelled ? "" : "; --model names the model that was profiled")});
   }
-  std::vector<Input> inputs = predictor->inputs();
-  inputs.push_back(step.model);
+  std::vector<Input> inputs = step.model;
+  add_inputs(predictor->inputs(), inputs);
   return inputs;
 }
 

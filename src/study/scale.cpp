@@ -246,7 +246,7 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
   add_inputs(predictor->inputs(), inputs);
   for (const Request& step : steps) {
     ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
-    inputs.push_back(launched.model);
+    add_inputs(launched.model, inputs);
     ROOFTILE_TRY(const auto stack_costs, this->stack_costs());
     ROOFTILE_TRY(
         const ScalingStudy study,

@@ -100,7 +100,7 @@ Result<std::shared_ptr<const graph::Model>> Session::model(std::string_view name
         ROOFTILE_TRY(graph::Model model, graph::Model::open(catalog(), name));
         return std::make_shared<const graph::Model>(std::move(model));
       },
-      [](const graph::Model& made) { return of_catalogue(made.input()); });
+      [](const graph::Model& made) { return of_catalogue(made.inputs().front()); });
 }
 
 Result<std::shared_ptr<const execution::Stack>> Session::stack(std::string_view name) const {

@@ -47,7 +47,8 @@ double generation_bound(const GenerateReport& report, StepKind kind, double shar
   const double decode = report.decode.bound_total_ms;
   if (kind == StepKind::Generate) return prefill + decode * (osl - 1);
   if (report.request.disaggregated) return decode;
-  return decode + prefill * share * static_cast<double>(report.batch) / osl;
+  const double alone = std::max(prefill - decode, 0.0);  // a step of both takes the longer one
+  return decode + alone * share * static_cast<double>(report.batch) / osl;
 }
 
 Status predict_row(const StepRow& row, const Session& session, const StepCalibration& with,

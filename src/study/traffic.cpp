@@ -461,7 +461,7 @@ Result<TrafficReport> Session::traffic(const TrafficRequest& request,
   add_notes(operators, study, report);
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
-  inputs.push_back(estimated.model);
+  add_inputs(estimated.model, inputs);
   for (std::string& warning : cost::learned::calibration_warnings(machine, *predictor))
     report.warnings.push_back(std::move(warning));
   add_inputs(predictor->inputs(), inputs);

@@ -70,6 +70,7 @@ class RandomRequests {
       request.dp = any<std::int64_t>({1, 1, 2, 3, 4, 16});
       request.tp = any<std::int64_t>({1, 1, 2, 4, 8, 16});
       request.pp = any<std::int64_t>({1, 1, 2, 3, 4, 6});
+      if (request.phase != "train") request.ep = any<std::int64_t>({1, 1, 2, request.tp});
       request.microbatches = any<std::int64_t>({1, 1, 2, 4, 7});
       if (chance(0.5)) request.system = any(boxes_);
       const auto own = system_of_.find(request.gpu);
@@ -99,10 +100,10 @@ Result<Report> answer(const Request& request) {
 std::string words(const Request& r) {
   return fmt::format(
       "predict {} --gpu {} --phase {} --batch {}{}{} --dtype {} --attention {} --fusion {} "
-      "--optimizer {}{} --dp {} --tp {} --pp {} --microbatches {}{} --predictor \"{}\"",
+      "--optimizer {}{} --dp {} --tp {} --pp {} --ep {} --microbatches {}{} --predictor \"{}\"",
       r.model, r.gpu, r.phase, r.batch, r.sequence ? fmt::format(" --seq {}", *r.sequence) : "",
       r.context ? fmt::format(" --context {}", *r.context) : "", r.dtype, r.attention, r.fusion,
-      r.optimizer, r.recompute ? " --recompute" : "", r.dp, r.tp, r.pp, r.microbatches,
+      r.optimizer, r.recompute ? " --recompute" : "", r.dp, r.tp, r.pp, r.ep, r.microbatches,
       r.system ? " --system " + *r.system : "", r.predictor);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/text.h"
@@ -292,6 +293,49 @@ Status read_fp8(const JsonView& view, Scheme& scheme) {
   return {};
 }
 
+/// AMD Quark: one tensor type each for weights, inputs and the cache, of all layers.
+Status read_quark(const JsonView& view, Scheme& scheme) {
+  const auto all = view.find("global_quant_config");
+  const auto weights = all && all->is_object() ? all->find("weight") : std::nullopt;
+  if (!weights || !weights->is_object()) return read_groups(view, scheme);
+  ROOFTILE_TRY(const std::string type, text_or_nothing(*weights, "dtype"));
+  ROOFTILE_TRY(const double group, number_or(*weights, "group_size", -1));
+  if (type.starts_with("fp8")) scheme.format = format_named("fp8");
+  if (type == "fp4" || type == "mxfp4") scheme.format = format_named("mxfp4");
+  for (const auto& [name, bits] : {std::pair("int4", 4.0), std::pair("int8", 8.0)}) {
+    if (!type.ends_with(name)) continue;
+    ROOFTILE_TRY(scheme.format, weight_only(view, bits, group));
+  }
+  scheme.words = type + " (quark)";
+  const auto inputs = all->find("input_tensors");
+  if (!scheme.format || !inputs || !inputs->is_object()) return {};
+  ROOFTILE_TRY(const std::string input, text_or_nothing(*inputs, "dtype"));
+  if (input == "int8") scheme.format->compute = DType::Int8;
+  if (input == "fp4" || input == "mxfp4") scheme.format->compute = DType::Fp4;
+  return {};
+}
+
+/// torchao: a name ("int4_weight_only") or a class (Float8DynamicActivationFloat8WeightConfig).
+Status read_torchao(const JsonView& view, Scheme& scheme) {
+  ROOFTILE_TRY(std::string name, text_or_nothing(view, "quant_type"));
+  const auto types = view.find("quant_type");
+  if (const auto all = types && types->is_object() ? types->find("default") : std::nullopt;
+      all && all->is_object()) {
+    ROOFTILE_TRY(name, text_or_nothing(*all, "_type"));
+  }
+  scheme.words = name + " (torchao)";
+  std::erase(name, '_');
+  const bool weights_only = has(name, "weightonly");
+  if (has(name, "float8")) {
+    scheme.format = weights_only ? ops::WeightFormat{.bytes = 1.0} : format_named("fp8");
+  } else if (has(name, "int4")) {
+    scheme.format = format_named("int4");
+  } else if (has(name, "int8")) {
+    scheme.format = format_named(weights_only ? "int8" : "w8a8");
+  }
+  return {};
+}
+
 Result<Scheme> read_scheme(const JsonView& view) {
   Scheme scheme;
   ROOFTILE_TRY(const std::string method, text_or_nothing(view, "quant_method"));
@@ -305,8 +349,14 @@ Result<Scheme> read_scheme(const JsonView& view) {
     ROOFTILE_CHECK(read_algorithm(view, algorithm, scheme));
   } else if (method == "fp8" || method == "fbgemm_fp8") {
     ROOFTILE_CHECK(read_fp8(view, scheme));
-  } else if (method == "compressed-tensors" || method == "modelopt" || method == "quark") {
+  } else if (method == "compressed-tensors" || method == "modelopt") {
     ROOFTILE_CHECK(read_groups(view, scheme));
+    if (!scheme.format) scheme.unknown = method;
+  } else if (method == "quark") {
+    ROOFTILE_CHECK(read_quark(view, scheme));
+    if (!scheme.format) scheme.unknown = method;
+  } else if (method == "torchao") {
+    ROOFTILE_CHECK(read_torchao(view, scheme));
     if (!scheme.format) scheme.unknown = method;
   } else if (method == "mxfp4") {
     scheme.format = format_named("mxfp4");

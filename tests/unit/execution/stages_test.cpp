@@ -80,7 +80,7 @@ TEST(Stages, EveryModelCanBeCut) {
 
 TEST(TensorParallel, MegatronsSplitOfGpt2) {
   const Graph gpt2 = model("gpt2", Step::Train, 4);
-  const auto half = execution::split_tensors(gpt2, 2);
+  const auto half = execution::split_tensors(gpt2, 2, 1);
   ASSERT_TRUE(half) << to_string(half.error());
   const auto linear = [&](std::string_view name) {
     return std::get<ops::Linear>(node_of(*half, "layer", name).op);
@@ -110,7 +110,7 @@ TEST(TensorParallel, ProductsAreSharedOut) {
   // The FLOPs of products on all GPUs together are those of one GPU, but for the padded vocabulary.
   for (const char* name : {"gpt2", "bert-base", "llama3-8b", "t5-small", "opt-125m"}) {
     const Graph whole = model(name, Step::Train, 2);
-    const auto part = execution::split_tensors(whole, 4);
+    const auto part = execution::split_tensors(whole, 4, 1);
     ASSERT_TRUE(part) << name << ": " << to_string(part.error());
     const auto products = [](const Graph& graph) {
       double flops = 0;
@@ -128,7 +128,7 @@ TEST(TensorParallel, ProductsAreSharedOut) {
 }
 
 TEST(TensorParallel, QueriesKeysAndValuesShareOneSum) {
-  const auto part = execution::split_tensors(model("llama3-8b", Step::Train, 1), 4);
+  const auto part = execution::split_tensors(model("llama3-8b", Step::Train, 1), 4, 1);
   ASSERT_TRUE(part);
   EXPECT_GT(node_of(*part, "layer", "self_attn.q_proj").reduced_gradient, 0);
   EXPECT_EQ(node_of(*part, "layer", "self_attn.k_proj").reduced_gradient, 0);
@@ -136,7 +136,7 @@ TEST(TensorParallel, QueriesKeysAndValuesShareOneSum) {
 }
 
 TEST(TensorParallel, ARouterIsRepeated) {
-  const auto part = execution::split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4);
+  const auto part = execution::split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4, 1);
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "moe.gate").op).out, 8);
   EXPECT_EQ(std::get<ops::ExpertLinear>(node_of(*part, "layer", "moe.w1").op).out, 14336 / 4);
@@ -146,12 +146,12 @@ TEST(TensorParallel, ExpertsAreAddedUpBehindTheirCombination) {
   // Per layer one sum behind attention, one of batch x tokens x width behind the experts: the
   // slots of all experts of a token are combined before GPUs talk.
   const std::int64_t hidden = 128 * 4096;
-  const auto part = execution::split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4);
+  const auto part = execution::split_tensors(model("mixtral-8x7b", Step::Infer, 1), 4, 1);
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(node_of(*part, "layer", "moe.w2").reduced_output, 0);
   EXPECT_EQ(node_of(*part, "layer", "moe.combine").reduced_output, hidden);
   // Shared experts join the same sum; fusing leaves it in place.
-  const auto deepseek = execution::split_tensors(model("deepseek-v3", Step::Infer, 1), 8);
+  const auto deepseek = execution::split_tensors(model("deepseek-v3", Step::Infer, 1), 8, 1);
   ASSERT_TRUE(deepseek) << to_string(deepseek.error());
   for (const Graph& graph : {*deepseek, execution::fuse(*deepseek)}) {
     std::int64_t sums = 0;
@@ -164,7 +164,7 @@ TEST(TensorParallel, ExpertsAreAddedUpBehindTheirCombination) {
 }
 
 TEST(TensorParallel, ParallelBlocksNeedOneSum) {
-  const auto part = execution::split_tensors(model("gpt-j-6b", Step::Infer, 1), 4);
+  const auto part = execution::split_tensors(model("gpt-j-6b", Step::Infer, 1), 4, 1);
   ASSERT_TRUE(part) << to_string(part.error());
   std::int64_t sums = 0;
   for (const Block& block : part->blocks) {
@@ -180,7 +180,7 @@ TEST(TensorParallel, FewKeyValueHeadsAreCopied) {
   const auto part = execution::split_tensors(
       *import_model(Catalog::embedded(), "qwen3-30b-a3b",
                     {.step = Step::Decode, .context = 64, .attention = AttentionKind::Flash}),
-      8);
+      8, 1);
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "self_attn.k_proj").op).out, 128);
   EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "layer", "self_attn.q_proj").op).out, 512);
@@ -196,7 +196,7 @@ TEST(TensorParallel, SinksDoNotKeepHeadsTogether) {
   const auto part = execution::split_tensors(
       *import_model(Catalog::embedded(), "gpt-oss-20b",
                     {.step = Step::Decode, .context = 64, .attention = AttentionKind::Flash}),
-      8);
+      8, 1);
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(
       std::get<ops::FusedAttention>(node_of(*part, "layer", "self_attn.attention").op).shape.heads,
@@ -204,21 +204,21 @@ TEST(TensorParallel, SinksDoNotKeepHeadsTogether) {
 }
 
 TEST(TensorParallel, HeadsMustDivide) {
-  const auto part = execution::split_tensors(model("gpt2", Step::Infer, 1), 8);
+  const auto part = execution::split_tensors(model("gpt2", Step::Infer, 1), 8, 1);
   ASSERT_FALSE(part);
   EXPECT_EQ(part.error().message, "12 heads are not divisible by --tp 8");
   EXPECT_EQ(part.error().hint, "choose a divisor of 12");
 }
 
 TEST(TensorParallel, ConvolutionsAreNotSplit) {
-  const auto part = execution::split_tensors(model("resnet50", Step::Infer, 1), 2);
+  const auto part = execution::split_tensors(model("resnet50", Step::Infer, 1), 2, 1);
   ASSERT_FALSE(part);
   EXPECT_EQ(part.error().code, ErrorCode::Unsupported);
 }
 
 TEST(TensorParallel, OneWayIsTheGraphItself) {
   const Graph gpt2 = model("gpt2", Step::Train, 1);
-  EXPECT_EQ(*execution::split_tensors(gpt2, 1), gpt2);
+  EXPECT_EQ(*execution::split_tensors(gpt2, 1, 1), gpt2);
 }
 
 }  // namespace

@@ -310,6 +310,68 @@ TEST(Quantized, AFolderWithASecondFile) {
   EXPECT_EQ(graph->kv_dtype, DType::Fp8E4m3);
 }
 
+TEST(Quantized, AFileOfTheSameNameBesideIt) {
+  const testing::TemporaryFolder folder;
+  folder.write("mine.json", kQuantizable + "}");
+  folder.write("mine.hf_quant.json", R"({"quantization": {"quant_algo": "FP8"}})");
+  const auto graph =
+      import_model(Catalog::embedded(), folder.file("mine.json"), step(Step::Decode));
+  ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
+  EXPECT_EQ(node_named(*graph, "mlp.up_proj").weights->compute, DType::Fp8E4m3);
+  // The files that the graph is from: both, and the family with what it extends.
+  ASSERT_GE(graph->inputs.size(), 4U);
+  EXPECT_EQ(graph->inputs[0].kind, "model");
+  EXPECT_EQ(graph->inputs[1].kind, "quantization");
+  EXPECT_EQ(graph->inputs[1].file, folder.file("mine.hf_quant.json"));
+  EXPECT_EQ(graph->inputs.back().kind, "family");
+}
+
+TEST(Quantized, QuarkAndTorchao) {
+  const auto up = [](const std::string& scheme) {
+    return node_named(import(kQuantizable + R"(, "quantization_config": )" + scheme + "}",
+                             step(Step::Decode)),
+                      "mlp.up_proj")
+        .weights;
+  };
+  const auto fp8 = up(R"({"quant_method": "quark", "global_quant_config": {
+      "weight": {"dtype": "fp8_e4m3"}, "input_tensors": {"dtype": "fp8_e4m3"}}})");
+  ASSERT_TRUE(fp8);
+  EXPECT_EQ(fp8->compute, DType::Fp8E4m3);
+  const auto fp4 = up(R"({"quant_method": "quark", "global_quant_config": {
+      "weight": {"dtype": "fp4", "group_size": 32}, "input_tensors": {"dtype": "fp4"}}})");
+  ASSERT_TRUE(fp4);
+  EXPECT_EQ(fp4->compute, DType::Fp4);
+  EXPECT_NEAR(fp4->bytes, 0.5 + 1.0 / 32, 1e-12);
+  const auto int4 = up(R"({"quant_method": "torchao", "quant_type": "int4_weight_only"})");
+  ASSERT_TRUE(int4);
+  EXPECT_FALSE(int4->compute);
+  const auto dynamic = up(R"({"quant_method": "torchao", "quant_type": {"default": {
+      "_type": "Float8DynamicActivationFloat8WeightConfig"}}})");
+  ASSERT_TRUE(dynamic);
+  EXPECT_EQ(dynamic->compute, DType::Fp8E4m3);
+  EXPECT_FALSE(up(R"({"quant_method": "torchao", "quant_type": "something_new"})"));
+}
+
+// An unknown model around a known language model is that language model, and says so.
+TEST(Families, AnUnknownWrapperOfAKnownModel) {
+  const testing::TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "never_seen_vl", "torch_dtype": "float16",
+      "vision_config": {"hidden_size": 64},
+      "quantization_config": {"quant_method": "fp8"}, "text_config": )" +
+                                  kQuantizable + "}}");
+  const auto model = Model::open(Catalog::embedded(), folder.file("config.json"));
+  ASSERT_TRUE(model.has_value()) << to_string(model.error());
+  EXPECT_EQ(model->dtype(), DType::Fp16);
+  const auto wrapped = model->import(step(Step::Decode));
+  const Graph plain = import(kQuantizable + "}", step(Step::Decode));
+  ASSERT_TRUE(wrapped.has_value()) << to_string(wrapped.error());
+  EXPECT_EQ(wrapped->parameters, plain.parameters);
+  EXPECT_TRUE(node_named(*wrapped, "mlp.up_proj").weights.has_value());
+  EXPECT_TRUE(std::any_of(wrapped->notes.begin(), wrapped->notes.end(), [](const auto& note) {
+    return note.starts_with("model_type: this is the text_config alone (llama)");
+  }));
+}
+
 // Invariants of every decoder that is built in: a longer context and a larger batch never move
 // fewer bytes or take less memory, and an FP8 cache takes half of a BF16 one.
 TEST(Invariants, ContextBatchAndCache) {

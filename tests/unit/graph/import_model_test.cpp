@@ -34,7 +34,7 @@ TEST(ImportModel, AnOverlayWinsAndNamesWhatItReplaces) {
   const auto input_of = [&](const std::string& model) {
     const auto graph = import_model(catalog, model, {});
     EXPECT_TRUE(graph) << to_string(graph.error());
-    return graph ? graph->input : Input{};
+    return graph ? graph->inputs.front() : Input{};
   };
   EXPECT_EQ(input_of("gpt2-large").file, folder.file("models/GPT2_LARGE.json"));
   EXPECT_EQ(input_of("gpt2-large").replaces, "catalog:models/gpt2_large.json");

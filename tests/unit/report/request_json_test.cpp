@@ -38,6 +38,7 @@ Request unusual() {
           .dp = 2,
           .tp = 4,
           .pp = 3,
+          .ep = 2,
           .microbatches = 5,
           .system = "dgx-h100",
           .predictor = "./mine",
@@ -54,7 +55,7 @@ TEST(RequestJson, EveryFieldIsReadBack) {
   // None of them keeps its default: a field that is not read would show.
   const nlohmann::ordered_json json = request_json(unusual());
   const nlohmann::ordered_json plain = request_json(Request{});
-  EXPECT_EQ(json.size(), 22U);
+  EXPECT_EQ(json.size(), 23U);
   for (const auto& [key, value] : plain.items()) EXPECT_NE(json.at(key), value) << key;
 }
 
