@@ -21,7 +21,16 @@ cost::Job job_of(const FitData& data, const Sample& sample) {
 }
 
 /// A parameter of the GEMM form as the optimizer sees it, and the plans that fit it.
-enum class FitIf : std::uint8_t { Always, Host, Split, Misses, Tensor, TensorOrMisses, Quantized };
+enum class FitIf : std::uint8_t {
+  Always,
+  Host,
+  Split,
+  Misses,
+  Tensor,
+  TensorOrMisses,
+  Quantized,
+  Aliased
+};
 struct GemmField {
   double GemmParameters::* field;
   bool logarithmic;
@@ -51,6 +60,8 @@ constexpr std::array kGemmFields{
     GemmField{&GemmParameters::quantize_reach, true, 1.0, FitIf::Quantized},
     GemmField{&GemmParameters::quantize_row, true, 1.0, FitIf::Quantized},
     GemmField{&GemmParameters::quantize_element, true, 1.0, FitIf::Quantized},
+    GemmField{&GemmParameters::aliased, false, 0.3, FitIf::Aliased},
+    GemmField{&GemmParameters::alias_from, false, 1.0, FitIf::Aliased},
 };
 
 bool fits(const GemmPlan& plan, FitIf when) {
@@ -62,6 +73,7 @@ bool fits(const GemmPlan& plan, FitIf when) {
     case FitIf::Tensor: return plan.tensor;
     case FitIf::TensorOrMisses: return plan.tensor || plan.free_misses;
     case FitIf::Quantized: return plan.quantized;
+    case FitIf::Aliased: return plan.aliased;
   }
   return false;
 }
@@ -176,7 +188,12 @@ GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
   if (name == "linear") {
     start.tiles.push_back({128, 32}), start.tiles.push_back({32, 128});
     start.split_k = {1, 2, 3, 4, 6, 9, 13};
-    if (vendor == "amd") start.split_k = {1, 2, 4};
+    if (vendor == "amd") {
+      start.split_k = {1, 2, 4};
+      // NVIDIA's parts show nothing of the kind: they spread addresses over channels by a hash.
+      plan.aliased = true;
+      start.parameters.aliased = 0.4;
+    }
     return plan;
   }
   plan.kappa_prior = 0.92;

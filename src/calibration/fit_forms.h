@@ -19,6 +19,7 @@ struct GemmPlan {
   cost::learned::GemmModel start;
   bool named_tiles = false;       ///< fit with the tile that the launched kernel names
   bool free_misses = false;       ///< fit miss_mid and miss_width too
+  bool aliased = false;           ///< fit what strides of a power of two cost
   bool tensor = false;            ///< fit latencies, L2 and DRAM; campaigns share a plateau
   bool quantized = false;         ///< fit the kernel that quantizes the activations
   std::size_t rows = 600;         ///< per GPU and campaign

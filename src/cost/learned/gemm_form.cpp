@@ -2,7 +2,9 @@
 #include "cost/learned/gemm_form.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "core/integer.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr double kLogFullTile = 14;        // log2(128 * 128)
 constexpr std::int64_t kVectorTile = 128;  // outputs of a block of the matrix-vector kernel
+constexpr double kMostAliased = 5;         // octaves: parts with HBM2 have 32 channels
 
 /// The grid of a cut: everything but its memory traffic.
 GemmCandidate grid_of(const traffic::ProductWork& problem, const Chip& chip, GemmTile tile,
@@ -30,6 +33,7 @@ GemmCandidate grid_of(const traffic::ProductWork& problem, const Chip& chip, Gem
   cut.wave_seconds = 2.0 * area * chip.sms / chip.peak;
   cut.small = std::max(0.0, kLogFullTile - std::log2(area));
   cut.unaligned = (s.k % 4 != 0 || s.n % 4 != 0) ? 1.0 : 0.0;
+  cut.stride = std::log2(problem.in_bytes) + std::countr_zero(static_cast<std::uint64_t>(s.k));
   return cut;
 }
 
@@ -49,7 +53,9 @@ double compute_seconds(const GemmCandidate& cut, const Chip& chip, const GemmPar
   const double effective =
       whole - (1.0 - p.tail) * (whole - cut.waves) * std::min(1.0, whole - 1.0);
   const double occupancy = 1.0 + (whole <= 1 ? p.one_wave : whole == 2 ? p.two_waves : 0.0);
-  const double slow = std::exp(p.small_tile * cut.small + p.unaligned * cut.unaligned);
+  const double slow =
+      std::exp(p.small_tile * cut.small + p.unaligned * cut.unaligned +
+               p.aliased * std::clamp(cut.stride - p.alias_from, 0.0, kMostAliased));
   const double latency = chip.slower_clock * p.latency * (1.0 + p.more_waves * (effective - 1.0));
   return plateau * slow * occupancy * effective * cut.wave_seconds * (cut.depth + p.depth) +
          latency;

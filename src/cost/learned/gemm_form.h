@@ -2,6 +2,7 @@
 //
 // Time of a matrix product, from how it is cut. For each tile and split-K that the library has,
 //
+//   e     = exp(small_tile halvings + unaligned + aliased max(0, log2(stride) - alias_from))
 //   w     = tiles * split / SMs,  W = ceil(w),  k' = k / split
 //   weff  = W - (1 - tail) (W - w) min(1, W - 1)               the last wave is partly hidden
 //   t_c   = P e occ weff 2 tile_m tile_n (k' + depth) SMs / peak
@@ -37,6 +38,7 @@ struct GemmCandidate {
   double waves = 1;         ///< w
   double small = 0;         ///< halvings of the tile area below 128 x 128
   double unaligned = 0;
+  double stride = 0;  ///< log2 of the largest power of two that divides the bytes of a row of k
   bool split = false;
   traffic::ProductBytes bytes;
 };

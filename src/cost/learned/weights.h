@@ -36,7 +36,10 @@ struct GemmParameters {
   double two_waves = 0.05;  ///< the same for two waves
   double small_tile = 0.1;  ///< log slow-down per halving of the tile area below 128 x 128
   double unaligned = 0.03;  ///< log slow-down where k or n is not a multiple of 4
-  double miss_mid = 2;      ///< log2(footprint of a wave / L2) at which half of the reuse is lost
+  double aliased = 0;       ///< log slow-down per octave of a power of two that divides the rows'
+                            ///< bytes, beyond 2^alias_from: rows start in few memory channels
+  double alias_from = 15.5;
+  double miss_mid = 2;  ///< log2(footprint of a wave / L2) at which half of the reuse is lost
   double miss_width = 0.5;
   double reuse_mid = -0.6;  ///< log2(distance / L2) at which half of what comes again is lost
   double reuse_width = 0.25;

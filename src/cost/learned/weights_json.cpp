@@ -69,6 +69,7 @@ void fields(Io& io, GemmParameters& p) {
   io("more_waves", p.more_waves, {0, 1e3}), io("tail", p.tail, kShare);
   io("one_wave", p.one_wave, {0, 10}), io("two_waves", p.two_waves, {0, 10});
   io("small_tile", p.small_tile, kLogSlowdown), io("unaligned", p.unaligned, kLogSlowdown);
+  io("aliased", p.aliased, kLogSlowdown), io("alias_from", p.alias_from, {0, 60});
   io("miss_mid", p.miss_mid, {-30, 30}), io("miss_width", p.miss_width, {1e-3, 30});
   io("reuse_mid", p.reuse_mid, {-30, 30}), io("reuse_width", p.reuse_width, {1e-3, 30});
   io("l2", p.l2, kFraction), io("dram", p.dram, kFraction), io("join", p.join, {1, 20});

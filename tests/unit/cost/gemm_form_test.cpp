@@ -68,6 +68,21 @@ TEST(GemmForm, SmallAndUnalignedTilesAreSlower) {
       std::exp(0.25), 1e-3);
 }
 
+TEST(GemmForm, RowsAtAPowerOfTwoShareMemoryChannels) {
+  // Rows of 49152 numbers are 3 * 2^16 bytes apart, rows of 65536 numbers 2^18, of 2^20 even 2^22.
+  GemmParameters p = plain();
+  p.aliased = 0.4, p.alias_from = 15.5;
+  const auto slower = [&](std::int64_t k) {
+    const GemmCandidate cut = cut_gemm(product(1280, 1280, k), chip(), {128, 128}, 1);
+    return gemm_seconds(cut, attained(), p, 1.0, 10.0) /
+           gemm_seconds(cut, attained(), plain(), 1.0, 10.0);
+  };
+  EXPECT_NEAR(slower(49152), std::exp(0.4 * 0.5), 1e-3);
+  EXPECT_NEAR(slower(65536), std::exp(0.4 * 2.5), 1e-3);
+  EXPECT_NEAR(slower(1 << 20), std::exp(0.4 * 5), 1e-3);  // no more channels than that
+  EXPECT_DOUBLE_EQ(slower(50272), 1.0);                   // 2^7
+}
+
 TEST(GemmForm, SplitKFillsTheGpu) {
   // One tile of 128 x 128 with k = 8192 keeps 1 of 100 SMs busy; 13 parts keep 13 busy.
   GemmModel model;
