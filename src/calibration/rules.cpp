@@ -168,7 +168,8 @@ void set_plateau_rule(const Dataset& dataset, const GemmPlan& plan, Units units,
   for (const auto& [family, values] : families) rule.kappa[family] = log_mean(values, 1.0, 0.0);
   rule.generic = log_mean(steady, plan.kappa_prior, steady.empty() ? 1.0 : plan.prior_weight);
   if (!power_rule) return;
-  rule.load = loads.empty() ? kUsualLoad : mean(loads);
+  loads.push_back(kUsualLoad);  // a board or two do not make a load
+  rule.load = mean(loads);
   if (units == Units::BatchedFp32 && dense != nullptr)
     rule.load = dense->load * rule.generic / dense->generic;
 }
