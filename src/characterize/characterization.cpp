@@ -264,15 +264,28 @@ void add_notes(const Characterization& result, hardware::Ceilings& out) {
     out.notes.push_back(fmt::format("{} in GB/s: {}; the ceiling is {}", b.plateau.level, patterns,
                                     name_of(b.pattern)));
   }
-  for (const Plateau& p : result.latencies) {
-    out.notes.push_back(fmt::format("{} latency {:.3g} ns", p.level, p.value * 1e9));
-  }
-  for (const auto& aside : result.asides) {
-    const auto [name, value] = describe(aside);
-    out.notes.push_back(name + " " + value);
-  }
   for (const std::string& note : result.device.notes) out.notes.push_back(note);
   for (const std::string& warning : result.warnings) out.notes.push_back("warning: " + warning);
+}
+
+/// What is no ceiling of the roofline, by the names of levels and patterns.
+void add_asides(const Characterization& result, hardware::Ceilings& out) {
+  for (const Plateau& p : result.latencies) {
+    out.latency[to_lower(p.level)] = {.value = Seconds::from_base(p.value),
+                                      .low = Seconds::from_base(p.low),
+                                      .high = Seconds::from_base(p.high),
+                                      .samples = p.points};
+  }
+  for (const auto& aside : result.asides) {
+    const std::string name = describe(aside).first;
+    if (is_product(aside.what.pattern)) {
+      out.product[name].value = FlopsPerSecond::from_base(aside.value);
+    } else if (is_link_copy(aside.what.pattern)) {
+      out.link[name].value = BytesPerSecond::from_base(aside.value);
+    } else {
+      out.latency[name].value = Seconds::from_base(aside.value);
+    }
+  }
 }
 
 }  // namespace
@@ -348,6 +361,7 @@ hardware::Ceilings to_ceilings(const Characterization& result, const std::string
   out.rate = result.rates;
   out.shared = result.shared;
   out.launch = result.launch;
+  add_asides(result, out);
   add_notes(result, out);
   return out;
 }

@@ -88,6 +88,18 @@ Status read_rate(const JsonView& root, Ceilings& ceilings) {
   return {};
 }
 
+template <typename Q>
+Status read_named(const JsonView& root, std::string_view key,
+                  std::map<std::string, Measured<Q>>& out) {
+  const auto object = root.find(key);
+  if (!object) return {};
+  ROOFTILE_TRY(const auto members, object->members());
+  for (const auto& [name, member] : members) {
+    ROOFTILE_TRY(out[std::string(name)], measured<Q>(member));
+  }
+  return {};
+}
+
 Status read_origin(const JsonView& root, Ceilings& ceilings) {
   ROOFTILE_TRY(ceilings.device, text_at(root, "device"));
   if (root.find("gpu")) {
@@ -121,9 +133,9 @@ bool Ceilings::of_processor() const {
 }
 
 Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
-  static constexpr std::array<std::string_view, 12> kKeys{
-      "schema",      "kind",      "device", "gpu",    "tool",        "date",
-      "environment", "bandwidth", "rate",   "launch", "calibration", "notes"};
+  static constexpr std::array<std::string_view, 15> kKeys{
+      "schema", "kind",   "device",  "gpu",  "tool",    "date",        "environment", "bandwidth",
+      "rate",   "launch", "latency", "link", "product", "calibration", "notes"};
   constexpr JsonLimits kLimits{.max_depth = 8, .max_bytes = 1 << 20};
   ROOFTILE_TRY(const JsonDocument document, JsonDocument::parse(text, file, kLimits));
   const JsonView root = document.root();
@@ -140,6 +152,9 @@ Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
   ROOFTILE_CHECK(read_origin(root, ceilings));
   ROOFTILE_CHECK(read_bandwidth(root, ceilings));
   ROOFTILE_CHECK(read_rate(root, ceilings));
+  ROOFTILE_CHECK(read_named(root, "latency", ceilings.latency));
+  ROOFTILE_CHECK(read_named(root, "link", ceilings.link));
+  ROOFTILE_CHECK(read_named(root, "product", ceilings.product));
   if (const auto launch = root.find("launch")) {
     ROOFTILE_TRY(ceilings.launch, measured<Seconds>(*launch));
   }

@@ -43,7 +43,12 @@ struct Ceilings {
   std::optional<Measured<BytesPerSecond>> shared;      ///< shared memory (LDS)
   std::map<RateKey, Measured<FlopsPerSecond>> rate;
   std::optional<Measured<Seconds>> launch;  ///< of an empty kernel
-  std::optional<Calibration> calibration;   ///< what `rooftile calibrate` fitted
+  /// What no model computes with, by name: waiting for one load or a launch ("l2", "chase_host"),
+  /// copies over links ("copy_in"), other forms of products ("mma_sparse fp16").
+  std::map<std::string, Measured<Seconds>> latency;
+  std::map<std::string, Measured<BytesPerSecond>> link;
+  std::map<std::string, Measured<FlopsPerSecond>> product;
+  std::optional<Calibration> calibration;  ///< what `rooftile calibrate` fitted
   std::vector<std::string> notes;
   std::string file;  ///< where it was loaded from
   Input input;       ///< the record of that file

@@ -36,6 +36,16 @@ std::vector<std::string> bandwidth_lines(const Ceilings& ceilings) {
   return lines;
 }
 
+template <typename Q>
+std::vector<std::string> named_lines(const std::map<std::string, Measured<Q>>& values,
+                                     std::string_view unit) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : values) {
+    lines.push_back(fmt::format("{}: {}", json_string(name), value_of(value, unit)));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string to_json(const Ceilings& ceilings) {
@@ -61,6 +71,9 @@ std::string to_json(const Ceilings& ceilings) {
   }
   add_block("rate", '{', rates, '}');
   if (ceilings.launch) members.push_back("\"launch\": " + value_of(*ceilings.launch, "s"));
+  add_block("latency", '{', named_lines(ceilings.latency, "s"), '}');
+  add_block("link", '{', named_lines(ceilings.link, "B/s"), '}');
+  add_block("product", '{', named_lines(ceilings.product, "FLOP/s"), '}');
   if (ceilings.calibration) members.push_back("\"calibration\": " + to_json(*ceilings.calibration));
   std::vector<std::string> notes;
   for (const std::string& note : ceilings.notes) notes.push_back(json_string(note));

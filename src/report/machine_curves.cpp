@@ -81,7 +81,16 @@ MachineCurves machine_curves(std::span<const Sample> samples, const hardware::Ce
     machine.peaks.push_back(
         {.name = name_of(key), .value = value.value.base(), .dtype = key.dtype});
   }
-  machine.notes = ceilings->notes;
+  for (const auto& [name, value] : ceilings->latency) {
+    machine.notes.push_back(fmt::format("{} latency {}", name, format_time(value.value)));
+  }
+  for (const auto& [name, value] : ceilings->link) {
+    machine.notes.push_back(fmt::format("{} {}", name, format_rate(value.value)));
+  }
+  for (const auto& [name, value] : ceilings->product) {
+    machine.notes.push_back(fmt::format("{} {}", name, format_rate(value.value)));
+  }
+  machine.notes.insert(machine.notes.end(), ceilings->notes.begin(), ceilings->notes.end());
   return machine;
 }
 

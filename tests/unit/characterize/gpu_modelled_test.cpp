@@ -87,7 +87,9 @@ TEST_P(ModelledGpu, GivesBackItsRates) {
   const bool has_products = m.isa != "gfx950";  // no compiler here knows it
   EXPECT_EQ(result.rates.contains({.dtype = DType::Fp16, .pipe = hardware::Pipe::Tensor}),
             has_products);
+  const hardware::Ceilings file = to_ceilings(result, "test");
   for (const auto& aside : result.asides) {
+    EXPECT_DOUBLE_EQ(file.product.at(describe(aside).first).value.base(), aside.value);
     const hardware::RateKey key{.dtype = aside.what.dtype, .pipe = aside.what.pipe};
     const double factor = aside.what.pattern == Pattern::MmaSparse ? 2.0 : 1.0;
     expect_near(aside.value, m.rates.at(hardware::name_of(key)) * factor,
@@ -120,6 +122,13 @@ TEST_P(ModelledGpu, GivesBackItsLatenciesAndLinks) {
   expect_near(asides[Pattern::CopyRing], m.copy_peer * m.devices, "copy_ring");
   expect_near(asides[Pattern::ChaseHost], m.host_wait, "chase_host");
   expect_near(asides[Pattern::ChasePeer], m.peer_wait, "chase_peer");
+  hardware::Ceilings measured = to_ceilings(result, "test");
+  measured.bandwidth[hardware::MemoryLevel::Dram].value = BytesPerSecond::from_base(1e12);
+  const auto file = hardware::parse_ceilings(hardware::to_json(measured), "m");
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_DOUBLE_EQ(file->link.at("copy_ring").value.base(), asides[Pattern::CopyRing]);
+  EXPECT_DOUBLE_EQ(file->latency.at("chase_host").value.base(), asides[Pattern::ChaseHost]);
+  EXPECT_DOUBLE_EQ(file->latency.at("l2").value.base(), waits["L2"]);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelledGpu,

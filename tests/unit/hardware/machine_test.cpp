@@ -117,6 +117,10 @@ TEST(Ceilings, ReadsAndWrites) {
       .value = BytesPerSecond::from_base(1e12 / 3.0), .low = {}, .high = {}, .samples = 7};
   ceilings->shared = {
       .value = BytesPerSecond::from_base(2e12 / 7.0), .low = {}, .high = {}, .samples = {}};
+  ceilings->latency["chase_host"].value = Seconds::from_base(1e-6 / 3.0);
+  ceilings->link["copy_in"].value = BytesPerSecond::from_base(5e10 / 3.0);
+  ceilings->product["mma_sparse fp16"] = {
+      .value = FlopsPerSecond::from_base(2e15 / 3.0), .low = {}, .high = {}, .samples = 3};
   const auto again = parse_ceilings(to_json(*ceilings), "m.json");
   ASSERT_TRUE(again) << to_string(again.error());
   EXPECT_EQ(*again, *ceilings);
