@@ -23,7 +23,7 @@ struct EvaluateRequest {
   std::string models = {};              ///< labels: folder with the models' config files
   /// Each GPU by weights (traffic: constants) that have seen nothing measured on it: refits.
   bool leave_one_gpu_out = false;
-  /// With leave_one_gpu_out. labels: measured kernels to refit on, by default those beside the
+  /// With leave_one_gpu_out. labels: measured kernels to refit on, by default those next to the
   /// file; traffic: more files to fit the constants on.
   std::vector<std::string> fit_with = {};
   std::int64_t count = 300;  ///< traffic: random layers

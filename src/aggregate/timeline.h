@@ -40,7 +40,7 @@ class Timeline {
   explicit Timeline(const HostCosts& host) : host_(host) {}
   /// In the order of execution; launches of one block and phase follow one another.
   void add(const execution::Launch& kernel, Seconds time);
-  /// From the first kernel to the end of the last one, and what the step costs beside.
+  /// From the first kernel to the end of the last one, and what the step costs in addition.
   [[nodiscard]] Seconds total() const;
 
  private:

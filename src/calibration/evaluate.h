@@ -58,7 +58,7 @@ struct CaseFacts {
 void for_each_case(const Evaluation& evaluation, const Dataset& dataset,
                    const std::function<void(const CaseFacts&, const Case&)>& visit);
 
-/// Fitted predictors that a table shows beside the one it is about; each may be null.
+/// Fitted predictors that a table shows next to the one it is about; each may be null.
 struct Baselines {
   const cost::Predictor* trivial = nullptr;
   const cost::Predictor* neusight = nullptr;

@@ -3,7 +3,7 @@
 // Fit of fused attention (cost/learned/attention_form.h): numbers that all families of kernels have
 // in common, and how far each family is from them. The distance is held small by a prior, so the
 // common numbers are what an unknown family gets. Rows that ran from a warm L2 are fitted without
-// their DRAM term: they tell what a call costs beside it.
+// their DRAM term: they tell what a call costs in addition to it.
 #pragma once
 
 #include <string_view>

@@ -30,7 +30,7 @@ Result<hardware::GpuSpec> gpu_of_file(const std::string& file, const Catalog& ca
 }
 
 double seconds_of(const OneShotRow& row, const cost::OneShotForm& form) {
-  // Without a library beside it, so that every row shows.
+  // Without a library next to it, so that every row shows.
   const auto n = static_cast<double>(row.gpus);
   const double rate = row.link.per_direction.base() * form.efficiency;
   const double parts = row.bytes * (n - 1) / rate;

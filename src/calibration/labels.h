@@ -6,7 +6,7 @@
 // every such error is one of input and names its line.
 //
 // These steps were measured with an emptied allocator before each of them, so that the forward pass
-// allocates all of its activations from the driver. That is no part of a step and of no other
+// allocates all of its activations from the driver. That is not part of a step, nor of any other
 // command: here it is added, at one rate per byte that is fitted to the rows of the other GPUs.
 #pragma once
 

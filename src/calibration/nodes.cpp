@@ -42,7 +42,7 @@ constexpr std::array kOperators{
     KindWord{"subu", "add"},     KindWord{"contiguous", "move"}, KindWord{"cat", "move"},
     KindWord{"maximum", "max"},  KindWord{"maxu", "max"}};
 
-/// "(2, 32, 2048, 2048)" -> 268435456; 0 for what is no shape.
+/// "(2, 32, 2048, 2048)" -> 268435456; 0 for what is not a shape.
 std::int64_t elements_of(std::string_view text) {
   std::int64_t elements = 1;
   bool any = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the reader table (layouts.h) that are no single call of an operator: collectives, traced
+// Rows of the reader table (layouts.h) that are not one call of an operator: collectives, traced
 // nodes, fused layers, whole steps, counted and simulated bytes.
 #pragma once
 

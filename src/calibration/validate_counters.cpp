@@ -25,7 +25,7 @@ std::vector<ValidationCell> cells_of(const ErrorSummary& s) {
           bound ? percent(*bound) : ValidationCell("-")};
 }
 
-/// The bytes of the predicted kernel beside the counted ones, at both levels.
+/// The bytes of the predicted kernel next to the counted ones, at both levels.
 void compare_bytes(const CountedKernel& row, const Dataset& dataset,
                    const cost::Predictor& predictor, ComparedBytes& bytes) {
   const hardware::Machine& machine = dataset.machines[row.gpu];

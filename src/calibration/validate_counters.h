@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of predicted kernels against hardware counters: L2 and DRAM of products and of forward
-// convolutions (Dataset::counted), beside the compulsory bytes.
+// convolutions (Dataset::counted), next to the compulsory bytes.
 #pragma once
 
 #include "calibration/dataset.h"

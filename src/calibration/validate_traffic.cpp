@@ -146,10 +146,11 @@ Result<ValidationTable> validate_random(const ValidateRequest& request, const Pr
   }
   ValidationTable table;
   table.provenance = make_provenance({});
-  table.title = fmt::format(
-      "{}, seed {}: error against the simulator, % (so small that exact simulates them as well: "
-      "{})",
-      number_of(request.count, "random layer"), request.seed, number_of(whole, "layer"));
+  table.title = fmt::format("{}, seed {}: error against the simulator, %",
+                            number_of(request.count, "random layer"), request.seed);
+  if (whole > 0)
+    notes.push_back(fmt::format("Exact simulates {} completely, because {} so small.",
+                                number_of(whole, "layer"), whole == 1 ? "it is" : "they are"));
   table.columns = kColumns;
   table.notes = std::move(notes);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -41,7 +41,7 @@ struct Characterization {
   std::map<hardware::RateKey, hardware::Measured<FlopsPerSecond>> rates;
   std::optional<hardware::Measured<BytesPerSecond>> shared;
   std::optional<hardware::Measured<Seconds>> launch;
-  /// What is no ceiling of the roofline: other forms of products, links, and waiting.
+  /// What is not a ceiling of the roofline: other forms of products, links, and waiting.
   struct Aside {
     Case what;
     double value = 0.0;  ///< FLOP/s, B/s or seconds, as the pattern has it

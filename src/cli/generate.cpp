@@ -19,6 +19,7 @@ struct GenerateOptions {
 };
 
 Status run_generate(const GenerateOptions& options, const Context& context) {
+  ROOFTILE_CHECK(check_one_gpu("generate", options.request.step.gpu));
   ROOFTILE_TRY(const study::Session session, context.session());
   ROOFTILE_TRY(const GenerateReport report, session.generate(options.request));
   return emit(options.output, report::describe(report));

@@ -133,7 +133,7 @@ Error unknown_option(const Reached& reached, const std::string& argument) {
   const std::string message =
       fmt::format("unknown option \"{}\" of {}", printable(word), reached.path);
   if (word == "--model" && has_option(*reached.app, "model")) {
-    return usage(message, fmt::format("the model has no option: {} MODEL", reached.path));
+    return usage(message, fmt::format("give the model without an option: {} MODEL", reached.path));
   }
   for (const OptionSynonym& synonym : kOptionSynonyms) {
     if (synonym.word == word && has_option(*reached.app, synonym.meant))

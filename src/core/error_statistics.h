@@ -27,7 +27,7 @@ struct Compared {
 /// All zero without cases.
 ErrorStatistics error_statistics(std::span<const Compared> cases);
 
-/// Rows and the predictions of baselines beside them, by group.
+/// Rows with the predictions of baselines, by group.
 class ErrorGroups {
  public:
   /// A baseline by its name and what it predicts for the row.

@@ -91,7 +91,7 @@ struct NeighbourConstants {
 };
 std::span<const Parameter<NeighbourConstants>> parameters_of(const NeighbourConstants& form);
 
-/// Half-widths of the logarithm of a time, beside those of its class.
+/// Half-widths of the logarithm of a time, in addition to those of its class.
 struct IntervalConstants {
   double uncalibrated = 0, per_octave = 0, per_factor = 0;
 };

@@ -2,7 +2,7 @@
 //
 // What software stacks (execution/stack.h) cost beyond the kernels that they launch: fitted numbers
 // per stack, and the curve of the all-reduce that serving engines bring along. They are one file
-// beside the weights of the default predictor, data/predictors/default/stacks.json, and hold for
+// next to the weights of the default predictor, data/predictors/default/stacks.json, and hold for
 // every predictor: a host does not know how kernels were timed.
 //
 //   all-reduce in one shot    start + step n + min((n - 1) b, 2 (n - 1) / n b + second) / (e link)

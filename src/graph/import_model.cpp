@@ -275,7 +275,7 @@ Result<std::string> config_path(const std::string& path) {
                    "give the folder of a Hugging Face model, or a file");
 }
 
-/// The file that says how the model beside it is quantized: hf_quant_config.json for config.json,
+/// The file that says how the model next to it is quantized: hf_quant_config.json for config.json,
 /// NAME.hf_quant.json for NAME.json.
 std::string quantization_of(const std::string& path) {
   const std::filesystem::path config(path);

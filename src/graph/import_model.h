@@ -73,7 +73,7 @@ class Model {
   [[nodiscard]] JsonView language() const;
 
   JsonDocument document_;
-  std::optional<JsonDocument> quantization_;  ///< of the file beside a config.json
+  std::optional<JsonDocument> quantization_;  ///< of the file next to a config.json
   std::shared_ptr<const Family> family_;      ///< of a config.json
   std::string section_;  ///< of a model whose own type is not known: its language model
   std::string name_;     ///< of its graphs

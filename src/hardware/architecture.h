@@ -86,7 +86,7 @@ struct Architecture {
   ArchitectureSm sm;
   ArchitectureMemory memory;
   LibraryFacts library;
-  std::optional<CounterFacts> counters;  ///< nothing where no profiler of the vendor is known here
+  std::optional<CounterFacts> counters;  ///< nothing where no profiler of the vendor is supported
   std::string file;                      ///< where it was loaded from
   Input input;                           ///< the record of that file
 };

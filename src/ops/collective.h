@@ -25,7 +25,7 @@ enum class CollectiveKind : std::uint8_t {
 std::string_view name_of(CollectiveKind kind);
 
 /// As libraries and frameworks spell it: "allreduce", "_allgather_base", "nccl:all_to_all",
-/// "reduce_scatter_tensor_coalesced"; nothing for barriers and words that are none.
+/// "reduce_scatter_tensor_coalesced"; nothing for barriers and other words.
 std::optional<CollectiveKind> collective_named(std::string_view text);
 
 struct Collective {

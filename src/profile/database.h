@@ -46,7 +46,7 @@ class Database {
   [[nodiscard]] bool has(std::string_view table) const;
   /// Tables whose name begins so.
   [[nodiscard]] std::vector<std::string> tables(std::string_view prefix) const;
-  /// A file beside the database holds changes that are not in it.
+  /// A file next to the database holds changes that are not in it.
   [[nodiscard]] bool has_journal() const;
 
   /// Calls `visit` for every row; an error of it ends the scan. A table that does not exist has no

@@ -282,7 +282,7 @@ void TraceHandler::argument_number(double value) {
   if (argument_ == Argument::Received) event_.message.out = value;
   if (argument_ == Argument::GroupSize) event_.message.gpus = whole(value).value_or(0);
   if (argument_ != Argument::Other) return;
-  // Most arguments ("stream", "queued") are no counters, and say so by their name.
+  // Most arguments ("stream", "queued") are not counters, as their names say.
   const std::string& name = stack_.back().key;
   if (name.find("__") != std::string::npos && is_used_metric(name)) {
     event_.counters.emplace_back(name, value);

@@ -232,7 +232,7 @@ Status NcuImport::store(std::size_t kernel, const std::string& counter, const Co
 Status NcuImport::add_value(std::size_t kernel, MetricUse& use, std::string_view unit,
                             std::string_view value, double weight) {
   if (use.counter.empty()) {
-    // What nobody uses may tell the decimal mark of the rest; versions are no numbers.
+    // What nobody uses may tell the decimal mark of the rest; versions are not numbers.
     if (!numbers_.decided() && !use.metric.starts_with("device__")) (void)numbers_.read(value);
     return {};
   }

@@ -321,7 +321,7 @@ Status NcuReport::metric(std::size_t kernel, std::string_view message) {
 
 /// The texts below the threads of an NVTX state: ranges that are open there, outermost first.
 /// Domains, whose names are ranges of nobody, are its first field. No sample has a range, so what
-/// else may stand beside their names is not known.
+/// else may stand next to their names is not known.
 void collect_texts(std::string_view message, int depth, std::vector<std::string>& texts) {
   constexpr int kDeepest = 6;
   constexpr std::size_t kMostTexts = 64, kLongest = 512;

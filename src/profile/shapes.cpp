@@ -36,7 +36,7 @@ bool count_shapes(const KernelSeries& kernel, const std::vector<TracedWork>& wor
     bytes += traced.work.bytes() * traced.share;
     known += 1;
   }
-  // Copies beside launches nobody knows do not make a kernel without FLOPs.
+  // Copies next to launches that nobody knows do not make a kernel without FLOPs.
   if (known == 0 || (flops.base() == 0.0 && known < record.launches)) return false;
   record.flops_by = std::move(flops_by);
   record.flops = flops;

@@ -2,7 +2,7 @@
 //
 // What the device did over time, for exports that say when launches began: how long it was busy and
 // idle, how much of the idle time it waited for a call that the host had not made yet, how much
-// communication ran beside other kernels, and which phases and annotations the time went to. Of
+// communication ran alongside other kernels, and which phases and annotations the time went to. Of
 // several devices the one with the most launches is looked at.
 #pragma once
 

@@ -136,7 +136,7 @@ TracedWorks attention(const Arguments& at, const AttentionArguments& where) {
   if (q.size() == 3 && !where.heads_first) return packed_attention(at, where);
   if (!dtype || q.size() != 4 || k.size() != 4 || q[0] != k[0] || q[3] != k[3]) return {};
   const std::size_t heads = where.heads_first ? 1 : 2, tokens = where.heads_first ? 2 : 1;
-  // Either a flag, or the number of a kind of mask: 0 is none.
+  // Either a flag, or the number of a kind of mask: 0 means no mask.
   const Dims kind = at.numbers(where.causal);
   const bool causal = at.flag(where.causal) || (kind.size() == 1 && kind[0] > 0);
   const ops::FusedAttention op{.shape = {.batch = q[0],

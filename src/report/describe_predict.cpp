@@ -145,11 +145,16 @@ Table operators_table(const Report& report, const DescribeOptions& options) {
                        {"share", part->share}});
   }
   const bool pipeline = report.parallel && report.parallel->pp > 1;
+  std::vector<Column> columns = operator_columns(OperatorColumns::OfStep);
+  for (Column& column : columns) {  // in training, one name stands for several rows
+    if (column.unit == Unit::Phase && report.request.phase == "train")
+      column.rank = Rank::Essential;
+  }
   return {.kind = "operator",
           .title = pipeline ? "most expensive operators, all layers together, times of a mean GPU"
                             : "most expensive operators, all layers together",
           .rows = {.at = "/operators"},
-          .columns = operator_columns(OperatorColumns::OfStep),
+          .columns = std::move(columns),
           .more = std::move(waiting),
           .total = ordered_json{{"name", "step"}, {"latency_ms", total}, {"share", 1.0}},
           .order = "latency_ms",

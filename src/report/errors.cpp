@@ -107,14 +107,16 @@ BarChart errors_chart(std::span<const ErrorSummary> summary) {
     rows.push_back(std::move(row));
   }
   const bool cut = summary.size() > kMostBars;
+  const bool trivial = std::any_of(rows.begin(), rows.end(),
+                                   [](const auto& row) { return row.contains("trivial"); });
   return {.title = "Errors by group",
           .axis = "mean |predicted / measured - 1|",
           .unit = Unit::Percent,
           .rows = {.own = std::move(rows)},
           .label = "label",
           .series = {{.name = "mean error", .at = "error", .low = "median", .high = "p90"}},
-          .mark = "trivial",
-          .mark_name = "trivial baseline",
+          .mark = trivial ? "trivial" : "",
+          .mark_name = trivial ? "trivial baseline" : "",
           .remark = "remark",
           .note = fmt::format(
               "whiskers: from the median to 90 % of the rows{}",

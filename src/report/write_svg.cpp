@@ -3,6 +3,7 @@
 // The charts of a document as one picture for papers: no script, text stays text.
 #include <fmt/format.h>
 
+#include "core/utf8.h"
 #include "report/bar_svg.h"
 #include "report/curve_svg.h"
 #include "report/lines.h"
@@ -27,16 +28,24 @@ Drawing draw(const Document& /*document*/, const RooflineChart& chart) {
 constexpr double kTitleWidth = 900;  // also of a picture without charts
 
 Drawing draw_title(const Document& document) {
-  std::string svg = fmt::format(R"(<text x="16" y="28" font-size="16" font-weight="bold">{}</text>)"
-                                "\n",
-                                markup_escaped(shorten(document.title, 100)));
-  if (!document.subtitle.empty())
-    svg += fmt::format(R"(<text x="16" y="47" fill="#555b63">{}</text>)"
+  constexpr std::size_t kTitleLetters = 88, kSubtitleLetters = 130;  // in a line
+  std::string svg;
+  double y = 8;
+  for (const std::string& line : pieces(visible(document.title), kTitleLetters)) {
+    y += 20;
+    svg += fmt::format(R"(<text x="16" y="{:.0f}" font-size="16" font-weight="bold">{}</text>)"
                        "\n",
-                       markup_escaped(shorten(document.subtitle, 130)));
-  return {.width = kTitleWidth,
-          .height = document.subtitle.empty() ? 38.0 : 58.0,
-          .body = std::move(svg)};
+                       y, markup_escaped(line));
+  }
+  if (!document.subtitle.empty()) {
+    for (const std::string& line : pieces(visible(document.subtitle), kSubtitleLetters)) {
+      y += 19;
+      svg += fmt::format(R"(<text x="16" y="{:.0f}" fill="#555b63">{}</text>)"
+                         "\n",
+                         y, markup_escaped(line));
+    }
+  }
+  return {.width = kTitleWidth, .height = y + 10, .body = std::move(svg)};
 }
 
 std::string write_svg(const Document& document, const WriteOptions& /*options*/) {

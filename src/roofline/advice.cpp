@@ -125,7 +125,7 @@ std::string far_advice(Point& point) {
                      format_time(point.gain), format_time(time));
 }
 
-/// Collectives wait for the other GPUs: their time is no measure of what holds them here.
+/// Collectives wait for the other GPUs: their time does not tell what limits them here.
 std::string communication_advice(const Point& point) {
   const KernelRecord& record = point.record;
   std::string rate;

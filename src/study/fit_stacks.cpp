@@ -53,7 +53,7 @@ Interval interval_of_step(const aggregate::StepEstimate& step) {
 }
 
 /// What the kernel predictor is off on a GPU is not the stack's: a factor on the kernels of each
-/// GPU is fitted beside the stack and forgotten; it has its price, else it would explain anything.
+/// GPU is fitted with the stack and forgotten; it has its price, else it would explain anything.
 constexpr double kFactorPrice = 0.25;
 using KernelFactors = std::map<std::string, double>;  // by GPU
 

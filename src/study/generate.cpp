@@ -62,7 +62,7 @@ Status check_generate(const GenerateRequest& request) {
   return {};
 }
 
-/// What holds the cache of a batch holds the larger of the two steps' activations beside it.
+/// What holds the cache of a batch holds the larger of the two steps' activations as well.
 MemoryReport memory_at_full_length(const Report& prefill, const Report& decode) {
   MemoryReport memory = decode.memory;
   const double more = prefill.memory.activations_bytes - memory.activations_bytes;

@@ -49,7 +49,7 @@ struct OurKernels {
       return kinds_agree(node.kind, known.first) && known.second == node.elements;
     });
   }
-  /// Functions that the trace shows under their own name are no one else's.
+  /// Functions that the trace shows under their own name belong to no one else.
   [[nodiscard]] double ms_of(const std::string& kind,
                              const std::map<std::string, double>& traced) const {
     double sum = 0;

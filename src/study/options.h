@@ -27,8 +27,8 @@ struct StepOptions {
 
 Result<StepOptions> parse_step_options(const Request& request, const Session& session);
 
-/// What the stack's host costs, beside what the predictor knows of steps and what was measured of
-/// the machine's.
+/// What the stack's host costs beyond what the predictor knows of steps and what was measured of
+/// the machine's host.
 aggregate::LaunchCosts launch_costs(const StepOptions& options, const hardware::Machine& machine,
                                     const cost::Predictor& predictor,
                                     const cost::StackCosts& costs);

@@ -81,7 +81,7 @@ const LINE = 13; // pixels of a line of a name
 
 /** A name in lines of about `most` letters, broken behind what joins its parts: none is cut. */
 export function lines(name: string, most: number): string {
-  const parts = name.split(/(?<=[\/_. ,-])/).flatMap((part) => part.match(new RegExp(`.{1,${most}}`, 'g')) ?? []);
+  const parts = name.split(/(?<=[\/_ ,-])|(?<=\.)(?!\d)/).flatMap((part) => part.match(new RegExp(`.{1,${most}}`, 'g')) ?? []);
   const made: string[] = [];
   for (const part of parts) {
     const last = made[made.length - 1];

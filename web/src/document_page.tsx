@@ -36,7 +36,7 @@ function columnOf(column: DocumentColumn): Column<Json> {
   return {
     title: column.title,
     left: !NUMERIC(column),
-    fill: column.rank === 'identity',
+    fill: column.rank === 'identity' && !NUMERIC(column),
     head: column.hint,
     value: (row) => sortValue(column, row),
     show: (row) => cellText(column, row),

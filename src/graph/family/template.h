@@ -19,7 +19,7 @@ namespace rooftile::graph {
 
 struct BuiltTemplate {
   Graph graph;
-  /// Which layers of the model a block stands for; blocks that are no layers are not listed.
+  /// Which layers of the model a block stands for; blocks that are not layers are not listed.
   std::map<std::string, std::vector<std::int64_t>> layers;
 };
 

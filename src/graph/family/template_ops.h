@@ -55,7 +55,7 @@ struct MadeOp {
 
 struct TemplateOp {
   std::string_view name;
-  std::span<const std::string_view> keys;  ///< its fields, beside those of every node
+  std::span<const std::string_view> keys;  ///< its fields, in addition to those of every node
   Result<MadeOp> (*make)(const TemplateCall& call) = nullptr;
 };
 

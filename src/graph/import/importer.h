@@ -19,7 +19,7 @@ namespace rooftile::graph {
 /// A model's document, and what belongs to it.
 struct ModelSource {
   const JsonView& document;
-  std::optional<JsonView> quantization;  ///< hf_quant_config.json beside a config.json
+  std::optional<JsonView> quantization;  ///< hf_quant_config.json next to a config.json
   const Family* family = nullptr;        ///< of a config.json
 };
 

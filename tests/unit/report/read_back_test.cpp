@@ -84,6 +84,9 @@ TEST(ReadBack, Generate) {
   report.tokens_per_s = {.value = 580, .low = 500, .high = 640};
   report.memory = step_of("a", 1).memory;
   expect_one_document(describe(report));
+  const std::string svg = written("svg", report);
+  EXPECT_NE(svg.find("capacity 16.0 GB"), std::string::npos);
+  EXPECT_NE(svg.find("8 x 1.10 ms"), std::string::npos);  // behind the first of nine tokens
 }
 
 TEST(ReadBack, Kernel) {
@@ -182,6 +185,7 @@ TEST(ReadBack, Suggest) {
                      .predicted_ms = 0.01 / 3,
                      .unknown = 0.4}};
   expect_one_document(describe(report));
+  EXPECT_NE(written("svg", report).find("on the right: predicted time"), std::string::npos);
 }
 
 TEST(ReadBack, Gain) {
