@@ -385,6 +385,16 @@ TEST(Quantized, QuarkAndTorchao) {
   EXPECT_FALSE(up(R"({"quant_method": "torchao", "quant_type": "something_new"})"));
 }
 
+// Experts that the family has no blocks for are not left out in silence.
+TEST(Families, KeysOfOtherBlocksAreNamed) {
+  const Graph graph = import(kQuantizable + R"(, "num_experts": 16, "kv_lora_rank": null})");
+  EXPECT_TRUE(std::any_of(graph.notes.begin(), graph.notes.end(), [](const auto& note) {
+    return note ==
+           "sizes: LlamaConfig does not read num_experts: the model may have other blocks than "
+           "this graph";
+  }));
+}
+
 // An unknown model around a known language model is that language model, and says so.
 TEST(Families, AnUnknownWrapperOfAKnownModel) {
   const testing::TemporaryFolder folder;
