@@ -57,6 +57,18 @@ constexpr std::array<std::string_view, 14> kOtherKeys{
     "hidden_dropout", "classifier_dropout", "n_group", "n_groups",     "topk_group",  "num_heads",
     "layer_norm_eps", "attn_type_list"};
 
+/// Keys that stand for blocks of their own: a family that does not read them builds other blocks.
+constexpr std::array<std::string_view, 10> kBlockKeys{"num_experts",      "num_local_experts",
+                                                      "n_routed_experts", "moe_num_experts",
+                                                      "kv_lora_rank",     "ssm_state_size",
+                                                      "mamba_d_state",    "linear_num_value_heads",
+                                                      "mamba_num_heads",  "hc_mult"};
+
+bool is_more_than_one(const JsonView& view) {
+  const auto number = view.is_number() ? view.number() : Result<double>(0.0);
+  return number && *number > 1;
+}
+
 Result<std::vector<std::string>> texts(const JsonView& view) {
   std::vector<std::string> out;
   if (view.is_string()) {
@@ -96,6 +108,11 @@ std::vector<std::string> SizeNotes::notes(std::string_view config) const {
   if (!implausible.empty()) {
     notes.push_back(
         fmt::format("sizes: outside the range of known models: {}", fmt::join(implausible, ", ")));
+  }
+  if (!unread.empty()) {
+    notes.push_back(
+        fmt::format("sizes: {} does not read {}: the model may have other blocks than this graph",
+                    config, fmt::join(unread, ", ")));
   }
   return notes;
 }
@@ -349,6 +366,10 @@ Status ConfigScope::check_spelling() const {
     if (std::find(read.begin(), read.end(), name) != read.end() ||
         std::find(kOtherKeys.begin(), kOtherKeys.end(), name) != kOtherKeys.end()) {
       continue;
+    }
+    if (std::find(kBlockKeys.begin(), kBlockKeys.end(), name) != kBlockKeys.end() &&
+        is_more_than_one(value)) {
+      sizes_.unread.push_back(name);
     }
     for (const std::string& key : absent) {
       const std::size_t allowed = key.size() < 8 ? 1 : 2;

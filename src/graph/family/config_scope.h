@@ -22,6 +22,7 @@ namespace rooftile::graph {
 struct SizeNotes {
   std::vector<std::string> assumed;      ///< "hidden_size = 4096", not given by the file
   std::vector<std::string> implausible;  ///< "hidden_size = 4096000 (models have 1 to 65536)"
+  std::vector<std::string> unread;       ///< keys of blocks that the family does not have
   /// One note each, named "sizes"; `config` is the class whose defaults were taken.
   [[nodiscard]] std::vector<std::string> notes(std::string_view config) const;
 };

@@ -2,6 +2,7 @@
 //
 // Families as data: parameters worked out by hand, both forms of latent attention, states, caches,
 // quantized files, and the invariants that every family keeps.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -226,6 +227,38 @@ TEST(Families, BartSharesItsTable) {
             64000 + 2 * (102 * 64 + 128) + 2 * (attention + mlp) + (2 * attention + mlp));
 }
 
+// Published counts: MiniCPM3-4B 4.07, deepseek-moe-16b 16.4, Ling-lite 16.8, Ling-mini-2.0 16.26,
+// GLM-4.7-Flash 30 billion.
+TEST(Families, LatentAndRoutedModelsOfOtherMakers) {
+  const auto billions = [](const std::string& text) {
+    return static_cast<double>(parameters(text)) * 1e-9;
+  };
+  EXPECT_NEAR(billions(R"({"model_type": "minicpm3"})"), 4.07, 0.01);
+  EXPECT_NEAR(billions(R"({"model_type": "glm4_moe_lite"})"), 30, 0.1);
+  EXPECT_NEAR(billions(R"({"model_type": "deepseek", "hidden_size": 2048, "num_hidden_layers": 28,
+      "intermediate_size": 10944, "moe_intermediate_size": 1408, "num_attention_heads": 16,
+      "num_key_value_heads": 16, "n_routed_experts": 64, "n_shared_experts": 2,
+      "num_experts_per_tok": 6, "first_k_dense_replace": 1})"),
+              16.38, 0.01);
+  EXPECT_NEAR(billions(R"({"model_type": "bailing_moe", "num_key_value_heads": 4,
+      "num_shared_experts": 2, "vocab_size": 126464})"),
+              16.80, 0.01);
+  EXPECT_NEAR(billions(R"({"model_type": "bailing_moe_v2", "num_hidden_layers": 20,
+      "num_key_value_heads": 4, "intermediate_size": 5120, "moe_intermediate_size": 512,
+      "num_experts": 256, "num_experts_per_tok": 8, "num_shared_experts": 1,
+      "first_k_dense_replace": 1, "use_qk_norm": true, "vocab_size": 157184})"),
+              16.26, 0.01);
+  // The language models of vision models by their own names.
+  for (const auto& [own, plain] :
+       {std::pair("qwen2_5_vl_text", "qwen2"), std::pair("qwen3_vl_text", "qwen3"),
+        std::pair("qwen3_vl_moe_text", "qwen3_moe"), std::pair("glm4v_text", "glm4"),
+        std::pair("glm4v_moe_text", "glm4_moe")}) {
+    EXPECT_EQ(parameters(fmt::format(R"({{"model_type": "{}"}})", own)),
+              parameters(fmt::format(R"({{"model_type": "{}"}})", plain)))
+        << own;
+  }
+}
+
 TEST(Families, WhisperAndImages) {
   EXPECT_NEAR(static_cast<double>(parameters(R"({"model_type": "whisper"})")), 37.76e6, 0.01e6);
   // swin-tiny and convnext-tiny with two classes instead of a thousand.
@@ -350,6 +383,16 @@ TEST(Quantized, QuarkAndTorchao) {
   ASSERT_TRUE(dynamic);
   EXPECT_EQ(dynamic->compute, DType::Fp8E4m3);
   EXPECT_FALSE(up(R"({"quant_method": "torchao", "quant_type": "something_new"})"));
+}
+
+// Experts that the family has no blocks for are not left out in silence.
+TEST(Families, KeysOfOtherBlocksAreNamed) {
+  const Graph graph = import(kQuantizable + R"(, "num_experts": 16, "kv_lora_rank": null})");
+  EXPECT_TRUE(std::any_of(graph.notes.begin(), graph.notes.end(), [](const auto& note) {
+    return note ==
+           "sizes: LlamaConfig does not read num_experts: the model may have other blocks than "
+           "this graph";
+  }));
 }
 
 // An unknown model around a known language model is that language model, and says so.

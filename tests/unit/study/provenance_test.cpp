@@ -96,15 +96,16 @@ TEST_F(Provenance, APredictionNamesAllOfItsFiles) {
   const Report report = predicted(request());
   EXPECT_THAT(
       kinds_of(report.provenance),
-      ElementsAre("architecture embedded", "calibration embedded", "gpu file", "machine file",
-                  "model file", "predictor file", "stack embedded", "system file"));
+      ElementsAre("architecture embedded", "calibration embedded", "family embedded", "gpu file",
+                  "machine file", "model file", "predictor file", "stack embedded", "system file"));
   for (const Input& input : report.provenance.inputs) {
     if (input.origin != "file") continue;
     EXPECT_EQ(input.sha256, sha256(read_file(input.file).value())) << input.file;
   }
-  EXPECT_THAT(kinds_of(predicted(step_of("gpt2", "l4")).provenance),
-              ElementsAre("architecture embedded", "calibration embedded", "gpu embedded",
-                          "model embedded", "predictor embedded", "stack embedded"));
+  EXPECT_THAT(
+      kinds_of(predicted(step_of("gpt2", "l4")).provenance),
+      ElementsAre("architecture embedded", "calibration embedded", "family embedded",
+                  "gpu embedded", "model embedded", "predictor embedded", "stack embedded"));
   Request by_bound = step_of("gpt2", "l4");
   by_bound.predictor = "bound";
   const Report bound = predicted(by_bound);
