@@ -63,13 +63,12 @@ Result<std::uint32_t> gpu_in_name(const std::string& path, const Catalog& catalo
 }
 
 /// Campaigns of low-precision products loop over six copies of the weights without flushing L2;
-/// those of attention repeat one call, whose cache counts when there is one query per sequence.
+/// those of attention repeat one call.
 double copies_of(const ops::KernelWork& work, const Layout& layout) {
   constexpr double kCopies = 6;
   if (!layout.device.empty()) return 0;
   if (std::holds_alternative<ops::GemmShape>(work.shape)) return kCopies;
-  const auto* attention = std::get_if<ops::AttentionShape>(&work.shape);
-  return attention != nullptr && attention->queries == 1 ? 1 : 0;
+  return std::holds_alternative<ops::AttentionShape>(work.shape) ? 1 : 0;
 }
 
 /// Bytes that a loop over one shape touches again before anything else does.
@@ -312,6 +311,7 @@ std::vector<const Sample*> samples_without(const Dataset& dataset,
   std::vector<const Sample*> kept;
   kept.reserve(dataset.samples.size());
   for (const Sample& sample : dataset.samples) {
+    if (dataset.campaigns[sample.campaign] == kSustainedCampaign) continue;
     if (!left_out || sample.gpu != *left_out) kept.push_back(&sample);
   }
   return kept;

@@ -45,6 +45,9 @@ namespace rooftile::calibration {
 
 /// Rows measured with warm caches: they are scored apart.
 inline constexpr std::string_view kWarmCampaign = "warm";
+/// Rows repeated until the board ran at the clock that its power sustains: scored apart, in no sum,
+/// and not fitted, because the other campaigns time short bursts.
+inline constexpr std::string_view kSustainedCampaign = "sustained";
 
 struct Sample {
   ops::KernelWork work;
@@ -75,6 +78,8 @@ struct Collective {
 /// A call that launches several kernels, as a whole.
 struct FusedLayer {
   std::string name;
+  std::string campaign =
+      {};  ///< number format, and how tokens are spread: "bf16", "int4 power law"
   ops::KernelList kernels = {};
   double measured = 0;  ///< seconds
   std::uint32_t gpu = 0, file = 0, line = 0;
@@ -156,7 +161,7 @@ std::vector<Input> inputs_of(const Dataset& dataset);
 /// The tile in a kernel name: "ampere_sgemm_128x64_nn", "Cijk_.._MT128x64x16_..".
 std::optional<cost::learned::GemmTile> tile_in_name(std::string_view kernel);
 
-/// The samples of all GPUs but one.
+/// The samples of all GPUs but one that were timed in short bursts.
 std::vector<const Sample*> samples_without(const Dataset& dataset,
                                            std::optional<std::uint32_t> left_out);
 

@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregate/communication.h"
+#include "calibration/intervals.h"
 #include "calibration/plausible.h"
+#include "calibration/rules.h"
 #include "calibration/selection.h"
 #include "core/error_statistics.h"
 #include "core/provenance.h"
@@ -57,9 +59,9 @@ Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& pr
   return row;
 }
 
-OtherCase predict_collective(const Collective& row, const cost::Predictor& predictor) {
+OtherCase predict_collective(const Collective& row, const Predictors& predictors) {
   const aggregate::TransferTime time =
-      aggregate::all_reduce(row.bytes, row.gpus, row.link, predictor.constants().links);
+      aggregate::all_reduce(row.bytes, row.gpus, row.link, predictors.main.constants().links);
   OtherCase out;
   out.kind = row.op;
   out.campaign = fmt::format("{} GPUs", row.gpus);
@@ -70,8 +72,9 @@ OtherCase predict_collective(const Collective& row, const cost::Predictor& predi
   out.low = time.low.base();
   out.high = time.high.base();
   out.bound = time.bound.base();
-  const auto n = static_cast<double>(row.gpus);  // a ring at the rate of the data sheet
-  out.roofline = (row.bytes * (2 * (n - 1) / n) / row.link.per_direction).base();
+  out.roofline = ring_roofline(row);
+  if (const auto& line = predictors.baselines.ring)
+    out.trivial = out.roofline / line->utilization + line->overhead;
   return out;
 }
 
@@ -84,7 +87,7 @@ OtherCase predict_layer(const Dataset& dataset, const FusedLayer& layer,
   out.kind = out.name = layer.name;
   out.gpu = layer.gpu;
   out.measured = layer.measured;
-  out.campaign = std::string(name_of(layer.kernels.front().dtype));
+  out.campaign = layer.campaign;
   for (const ops::KernelWork& work : layer.kernels) {
     cost::Job job = *cost::bind(work, machine);  // checked when read
     job.copies = 1;
@@ -108,7 +111,7 @@ OtherCase predict_layer(const Dataset& dataset, const FusedLayer& layer,
 template <typename PredictorsOf>
 void predict_others(const Dataset& dataset, const PredictorsOf& of, Evaluation& evaluation) {
   for (const Collective& row : dataset.collectives)
-    evaluation.others.push_back(predict_collective(row, of(row.gpu).main));
+    evaluation.others.push_back(predict_collective(row, of(row.gpu)));
   for (const FusedLayer& layer : dataset.layers)
     evaluation.others.push_back(predict_layer(dataset, layer, of(layer.gpu)));
 }
@@ -125,9 +128,8 @@ void add_case(const std::string& group, const Case& c, ErrorGroups& groups) {
 /// By class, by GPU, by campaign.
 void add_case(const std::string& kind, const std::string& gpu, const std::string& campaign,
               const Case& c, ErrorGroups& groups) {
-  add_case(kind, c, groups);
   const std::string name = fmt::format("{}/{}", kind, gpu);
-  add_case(name, c, groups);
+  if (campaign != kSustainedCampaign) add_case(kind, c, groups), add_case(name, c, groups);
   if (!campaign.empty()) add_case(fmt::format("{}/{}", name, campaign), c, groups);
 }
 
@@ -144,51 +146,6 @@ void add_summary(const Dataset& dataset, Evaluation& evaluation) {
   for (const OtherCase& c : evaluation.others)
     add_case(c.kind, dataset.machines[c.gpu].gpu.id, c.campaign, c, groups);
   evaluation.summary = groups.summary();
-}
-
-/// Rows that say nothing about the predictor: their campaign contradicts another one of the same
-/// GPU.
-std::vector<bool> contradicted(const Dataset& dataset) {
-  std::vector<bool> result(dataset.samples.size(), false);
-  for (const std::string_view name : {"linear", "bmm"}) {
-    const Samples samples = of_class(samples_without(dataset, std::nullopt), name);
-    for (const Disagreement& d : disagreements(dataset, samples)) {
-      for (const Sample* s : samples) {
-        if (s->gpu == d.gpu && s->campaign == d.campaign)
-          result[static_cast<std::size_t>(s - dataset.samples.data())] = true;
-      }
-    }
-  }
-  return result;
-}
-
-struct Residual {
-  double magnitude;
-  std::uint32_t gpu;
-};
-
-/// The 80 % quantile with equal weight for every GPU. A GPU is one draw of what is common to its
-/// rows, and there are few of them: Student's t for 5 degrees of freedom over the normal's, at 90
-/// %.
-double weighted_quantile(std::vector<Residual> residuals) {
-  constexpr double kCoverage = 0.8;
-  constexpr double kFewGpus = 1.15;
-  std::map<std::uint32_t, double> count;
-  for (const Residual& r : residuals) count[r.gpu] += 1;
-  std::sort(residuals.begin(), residuals.end(),
-            [](const Residual& a, const Residual& b) { return a.magnitude < b.magnitude; });
-  double sum = 0;
-  for (const Residual& r : residuals) {
-    sum += 1.0 / (count[r.gpu] * static_cast<double>(count.size()));
-    if (sum >= kCoverage) return kFewGpus * r.magnitude;
-  }
-  return residuals.empty() ? 0.0 : kFewGpus * residuals.back().magnitude;
-}
-
-std::size_t gpus_in(const std::vector<Residual>& residuals) {
-  std::map<std::uint32_t, bool> seen;
-  for (const Residual& r : residuals) seen[r.gpu] = true;
-  return seen.size();
 }
 
 }  // namespace
@@ -211,73 +168,6 @@ void for_each_case(const Evaluation& evaluation, const Dataset& dataset,
         c);
 }
 
-Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
-                    std::optional<std::uint32_t> excluded) {
-  constexpr std::size_t kEnoughGpus = 3;
-  const std::vector<bool> ignored = contradicted(dataset);
-  std::map<std::string, std::array<std::vector<Residual>, kBuckets>> buckets;
-  for (const Case& c : cases) {
-    const Sample& sample = dataset.samples[c.sample];
-    if (ignored[c.sample] || (excluded && sample.gpu == *excluded)) continue;
-    buckets[std::string(class_of(sample.work))][bucket_of(c.predicted)].push_back(
-        {.magnitude = std::fabs(std::log(c.measured / c.predicted)), .gpu = sample.gpu});
-  }
-  Intervals intervals;
-  for (const auto& [name, list] : buckets) {
-    std::vector<Residual> all;
-    for (const auto& residuals : list) all.insert(all.end(), residuals.begin(), residuals.end());
-    for (std::size_t i = 0; i < kBuckets; ++i)
-      intervals[name][i] = weighted_quantile(gpus_in(list[i]) >= kEnoughGpus ? list[i] : all);
-  }
-  return intervals;
-}
-
-std::optional<double> error_correlation(const Dataset& dataset, const std::vector<Case>& cases,
-                                        std::optional<std::uint32_t> excluded) {
-  constexpr std::size_t kEnoughGpus = 3;
-  struct Mean {
-    double sum = 0, squares = 0, count = 0;
-    [[nodiscard]] double mean() const { return sum / count; }
-    [[nodiscard]] double square() const { return squares / count; }
-  };
-  const std::vector<bool> ignored = contradicted(dataset);
-  std::map<std::uint32_t, std::map<std::string_view, Mean>> by_gpu;
-  for (const Case& c : cases) {
-    const Sample& sample = dataset.samples[c.sample];
-    if (ignored[c.sample] || (excluded && sample.gpu == *excluded)) continue;
-    const double residual = std::log(c.measured / c.predicted);
-    Mean& mean = by_gpu[sample.gpu][class_of(sample.work)];
-    mean.sum += residual, mean.squares += residual * residual, mean.count += 1;
-  }
-  double products = 0;
-  double squares = 0;
-  std::size_t gpus = 0;
-  for (const auto& [gpu, classes] : by_gpu) {
-    if (classes.size() < 2) continue;
-    ++gpus;
-    double together = 0;
-    double own = 0;
-    double sum = 0;
-    for (const auto& [name, mean] : classes) {
-      sum += mean.mean();
-      together -= mean.mean() * mean.mean();
-      own += mean.square();
-    }
-    const auto n = static_cast<double>(classes.size());
-    products += (together + sum * sum) / (n * (n - 1));  // of pairs of different classes
-    squares += own / n;
-  }
-  if (gpus < kEnoughGpus || squares <= 0) return std::nullopt;
-  return std::clamp(products / squares, 0.0, 1.0);
-}
-
-void calibrate_weights(const Dataset& dataset, const std::vector<Case>& cases,
-                       std::optional<std::uint32_t> excluded, Weights& weights) {
-  weights.intervals = calibrate(dataset, cases, excluded);
-  double& correlation = weights.constants.step.error_correlation;
-  correlation = error_correlation(dataset, cases, excluded).value_or(correlation);
-}
-
 Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
                     const Baselines& baselines) {
   Evaluation evaluation;
@@ -298,22 +188,6 @@ Evaluation evaluate(const Dataset& dataset, const cost::Predictor& predictor,
 }
 
 namespace {
-
-/// Intervals of each GPU from the residuals of the others.
-void set_left_out_intervals(const Dataset& dataset, Evaluation& evaluation) {
-  std::vector<Intervals> intervals;
-  for (std::uint32_t gpu = 0; gpu < dataset.machines.size(); ++gpu)
-    intervals.push_back(calibrate(dataset, evaluation.cases, gpu));
-  for (Case& c : evaluation.cases) {
-    const Sample& sample = dataset.samples[c.sample];
-    const Intervals& of_gpu = intervals[sample.gpu];
-    const auto width = of_gpu.find(class_of(sample.work));
-    if (width == of_gpu.end()) continue;
-    const double half = width->second[bucket_of(c.predicted)];
-    c.low = std::max(c.predicted * std::exp(-half), c.bound);
-    c.high = c.predicted * std::exp(half);
-  }
-}
 
 using PredictorList = std::vector<std::unique_ptr<cost::Predictor>>;
 
@@ -344,11 +218,16 @@ Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
     evaluation.cases.push_back(
         predict_row(dataset, i, {.main = *main[gpu], .baselines = baselines}));
   }
-  set_left_out_intervals(dataset, evaluation);
+  set_left_out_intervals(dataset, fits, evaluation.cases);
   predict_others(
       dataset,
       [&](std::uint32_t gpu) {
-        return Predictors{.main = *main[gpu], .baselines = {.trivial = trivial[gpu].get()}};
+        const auto& lines = fits.without[gpu].trivial;
+        const auto ring = lines.find(kRing);
+        return Predictors{.main = *main[gpu],
+                          .baselines = {.trivial = trivial[gpu].get(),
+                                        .ring = ring == lines.end() ? std::nullopt
+                                                                    : std::optional(ring->second)}};
       },
       evaluation);
   for (const std::string& note : fits.notes) evaluation.warnings.push_back("not left out: " + note);

@@ -62,6 +62,7 @@ void for_each_case(const Evaluation& evaluation, const Dataset& dataset,
 struct Baselines {
   const cost::Predictor* trivial = nullptr;
   const cost::Predictor* neusight = nullptr;
+  std::optional<cost::learned::TrivialLine> ring = {};  ///< of all-reduces
 };
 
 /// All rows with one predictor.
@@ -73,22 +74,6 @@ Evaluation evaluate_left_out(const Dataset& dataset, const Fits& fits,
                              const NeuSightFits* neusight);
 /// The same of the NeuSight formulation by itself.
 Evaluation evaluate_left_out(const Dataset& dataset, const NeuSightFits& fits);
-
-/// Half-widths of the 80 % interval of log time per class and bucket of predicted time, from
-/// left-out residuals; GPUs count equally, those of `excluded` not at all.
-using Intervals = cost::ByName<std::array<double, cost::learned::kBuckets>>;
-Intervals calibrate(const Dataset& dataset, const std::vector<Case>& cases,
-                    std::optional<std::uint32_t> excluded);
-
-/// Correlation of the errors of two classes of kernels on one GPU, from left-out residuals: what of
-/// a step's error does not average out. GPUs count equally, those of `excluded` not at all; nothing
-/// where fewer than three GPUs have two classes.
-std::optional<double> error_correlation(const Dataset& dataset, const std::vector<Case>& cases,
-                                        std::optional<std::uint32_t> excluded);
-
-/// Intervals and the correlation of errors, from left-out residuals.
-void calibrate_weights(const Dataset& dataset, const std::vector<Case>& cases,
-                       std::optional<std::uint32_t> excluded, cost::learned::Weights& weights);
 
 /// Data, GPUs, ranges, left-out errors, seed and command as JSON: what a predictor's users need to
 /// know before they trust it.

@@ -14,8 +14,10 @@
 
 #include "calibration/conv_fit.h"
 #include "calibration/fit_attention.h"
+#include "calibration/fit_experts.h"
 #include "calibration/fit_forms.h"
 #include "calibration/fit_links.h"
+#include "calibration/intervals.h"
 #include "calibration/neighbours.h"
 #include "calibration/plausible.h"
 #include "calibration/rules.h"
@@ -67,8 +69,7 @@ class Fitter {
     ROOFTILE_CHECK(check_fittable(dataset_));
     ROOFTILE_TRY(catalogue_, hardware::list_gpus(catalog));
     ROOFTILE_TRY(const auto shipped, read_weights_file(catalog, "default"));
-    ROOFTILE_TRY(shipped_, parse_weights(shipped.content, shipped.name));
-    shipped_input_ = make_input("predictor", shipped_.name, shipped);
+    read_shipped(shipped);
     for (const hardware::GpuSpec& gpu : catalogue_) ROOFTILE_CHECK(hardware::check_plausible(gpu));
     if (options_.all_gpus) prepare(std::nullopt);
     if (options_.leave_one_out) {
@@ -96,6 +97,20 @@ class Fitter {
   }
 
  private:
+  /// Those of another version of the forms say nothing: their parts start anew.
+  void read_shipped(const Catalog::File& shipped) {
+    if (auto weights = parse_weights(shipped.content, shipped.name)) {
+      shipped_ = *std::move(weights);
+    } else {
+      notes_.push_back(
+          fmt::format("{}: what no row decides starts anew", to_string(weights.error())));
+      shipped_.constants = cost::starting_constants();
+      for (const char* part : {"clock", "convolution", "step", "links"})
+        shipped_.origins[part] = {};
+    }
+    shipped_input_ = make_input("predictor", shipped_.name, shipped);
+  }
+
   /// The forms, and the catalogue: what it publishes about GPUs without rows goes into the fit.
   [[nodiscard]] std::string format() const {
     Fnv1a hash;
@@ -123,7 +138,8 @@ class Fitter {
       by_class[class_of(s->work)].push_back(s);
     }
     for (auto& [name, samples] : by_class) {
-      fold.weights.ranges[std::string(name)] = range_of(dataset_, samples);
+      Range& range = fold.weights.ranges[std::string(name)] = range_of(dataset_, samples);
+      range.kin = kin_of(dataset_, samples, name, fold.weights.constants.clock);
       const bool product = is_product(name);
       if (product) samples = without_disagreements(dataset_, samples);
       for (const Sample* s : samples) {
@@ -279,7 +295,9 @@ class Fitter {
       finish_products(fold, classes, vendor_of(model), device);
       finish_rows(fold, classes, vendor_of(model), device);
     }
-    set_fused_calls(dataset_, fold.left_out, weights);
+    fit_experts(dataset_, fold.left_out, weights);
+    if (const auto line = fit_trivial_ring(dataset_, fold.left_out))
+      weights.trivial[std::string(kRing)] = *line;
     for (const auto& [model, classes] : fold.parts) {
       const bool common = model.find('/') == std::string::npos;
       for (const auto& [name, part] : classes) {

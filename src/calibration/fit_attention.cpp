@@ -20,13 +20,13 @@ using Field = double AttentionParameters::*;
 std::vector<Field> told_by(std::string_view name) {
   using P = AttentionParameters;
   if (name == "prefill") return {&P::products, &P::exponentials, &P::tile, &P::start, &P::cache};
-  return {&P::tile, &P::block, &P::start, &P::split, &P::memory};
+  return {&P::tile, &P::block, &P::start, &P::split, &P::part, &P::memory};
 }
 
 /// The other numbers: what a kernel loads is hidden behind its products when it has many queries.
 AttentionParameters before_the_fit(std::string_view name) {
   auto p = cost::starting<AttentionParameters>();
-  if (name == "prefill") p.block = p.split = 0;
+  if (name == "prefill") p.block = p.split = p.part = 0;
   if (name == "decode") p.cache = 0;
   return p;
 }
@@ -76,7 +76,9 @@ std::vector<Row> rows_of(const FitData& data, const std::vector<std::string>& fa
     const hardware::Machine& machine = data.dataset.machines[s->gpu];
     const auto& shape = std::get<ops::AttentionShape>(s->work.shape);
     const auto found = std::find(families.begin(), families.end(), family_of(data, *s));
-    rows.push_back({.cut = cut_attention(s->work, shape, chip_for(data, *s), machine.gpu),
+    const cost::Job job = *cost::bind(s->work, machine);  // checked when read
+    rows.push_back({.cut = cut_attention(job, shape, chip_for(data, *s), machine.gpu,
+                                         data.weights.constants.clock),
                     .family = found == families.end() ? -1 : found - families.begin(),
                     .warm = data.dataset.campaigns[s->campaign] == kWarmCampaign,
                     .measured = s->measured});
@@ -95,8 +97,12 @@ LeastSquaresResult fit_attention(const FitData& data, std::string_view name) {
   const std::vector<std::string> families = families_in(data);
   const Vector vector{.fields = told_by(name), .start = before_the_fit(name)};
   const std::vector<Row> rows = rows_of(data, families);
+  const bool prefill = name == "prefill";
   // Chosen on left-out GPUs: a family is within a factor of exp(0.4) of the others.
   constexpr double kFamilySpread = 0.4;
+  // One GPU cannot tell what it attains of the bandwidth from what its SMs load: that is held harder.
+  constexpr double kMemorySpread = 0.02;
+  constexpr double kFamilyMemorySpread = 0.05;
   LeastSquares problem;
   problem.scale = 0.1;
   problem.max_iterations = 60;
@@ -104,6 +110,10 @@ LeastSquaresResult fit_attention(const FitData& data, std::string_view name) {
   problem.spread.assign(vector.fields.size(), 2.0);
   problem.start.resize(attention_size(data, name), 0.0);
   problem.spread.resize(problem.start.size(), kFamilySpread);
+  for (std::size_t i = 0; i < problem.spread.size(); ++i) {
+    if (vector.fields[i % vector.fields.size()] != &AttentionParameters::memory) continue;
+    problem.spread[i] = i < vector.fields.size() ? kMemorySpread : kFamilyMemorySpread;
+  }
   problem.shared = problem.start.size();
   problem.prior = kPriorStrength * std::sqrt(static_cast<double>(rows.size()));
   problem.group = groups.of;
@@ -112,9 +122,10 @@ LeastSquaresResult fit_attention(const FitData& data, std::string_view name) {
     for (std::ptrdiff_t f = -1; f < std::ssize(families); ++f) p.push_back(vector.at(x, f));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const AttentionParameters& own = p[static_cast<std::size_t>(rows[i].family + 1)];
-      const double t = attention_time(rows[i].cut, own, rows[i].warm).time().base() +
-                       own.cache * rows[i].cut.new_seconds;
-      r[i] = groups.weight[i] * relative(t, rows[i].measured);
+      const Row& row = rows[i];
+      const double cache = prefill ? cache_seconds(row.cut, own, row.warm) : 0.0;
+      const double t = attention_time(row.cut, own, row.warm).time().base() + cache;
+      r[i] = groups.weight[i] * relative(t, row.measured);
     }
   };
   return minimize(problem);

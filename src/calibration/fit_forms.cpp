@@ -157,6 +157,19 @@ GemmPlan tensor_plan(bool eight_bit) {
 
 }  // namespace
 
+GemmPlan experts_plan() {
+  GemmPlan plan = tensor_plan(false);
+  plan.kappa_prior = 1.5;
+  // What Triton's kernels of experts are tuned over: no part of k runs apart.
+  plan.start.tiles.clear();
+  for (const std::int64_t along_n : {32, 64, 128, 256}) {
+    for (const std::int64_t along_m : {16, 32, 64, 128})
+      plan.start.tiles.push_back({.along_n = along_n, .along_m = along_m});
+  }
+  plan.start.split_k = {1};
+  return plan;
+}
+
 GemmPlan gemm_plan(std::string_view vendor, std::string_view name) {
   GemmPlan plan;
   GemmModel& start = plan.start;

@@ -29,6 +29,8 @@ struct GemmPlan {
 };
 /// `vendor` is "nvidia" or "amd", `name` a class.
 GemmPlan gemm_plan(std::string_view vendor, std::string_view name);
+/// Of fit_experts.
+GemmPlan experts_plan();
 
 inline constexpr double kPriorStrength = 0.006;  ///< per square root of the number of rows
 

@@ -136,6 +136,11 @@ Result<RowOps> deepbench_row(const Source& s) {
   return rows;
 }
 
+/// Rows with the board's power were repeated until it could be measured.
+std::string_view sustained_if_powered(const Source& s) {
+  return s.header.find("power_w") ? kSustainedCampaign : std::string_view();
+}
+
 Result<RowOps> low_precision_row(const Source& s) {
   ROOFTILE_TRY(const auto name, s.text("gemm_dtype"));
   const auto dtype = dtype_named(name);
@@ -143,8 +148,10 @@ Result<RowOps> low_precision_row(const Source& s) {
   ROOFTILE_TRY(const auto m, s.size("m"));
   ROOFTILE_TRY(const auto n, s.size("n"));
   ROOFTILE_TRY(const auto k, s.size("k"));
-  return one({.op = ops::Linear{.rows = m, .in = k, .out = n, .bias = false}, .dtype = *dtype}, s,
-             "latency");
+  return one({.op = ops::Linear{.rows = m, .in = k, .out = n, .bias = false},
+              .dtype = *dtype,
+              .campaign = sustained_if_powered(s)},
+             s, "latency");
 }
 
 Result<RowOps> attention_row(const Source& s) {
@@ -166,7 +173,62 @@ Result<RowOps> attention_row(const Source& s) {
   if (step > (std::int64_t{1} << 40) || shape.queries > (std::int64_t{1} << 40))
     return bad_input(s.where("step"), "the sequence is too long");
   shape.keys = shape.queries + step;
-  return one({.op = ops::FusedAttention{.shape = shape}, .dtype = *dtype}, s, "latency");
+  return one({.op = ops::FusedAttention{.shape = shape},
+              .dtype = *dtype,
+              .campaign = sustained_if_powered(s)},
+             s, "latency");
+}
+
+/// SimuMax: kernels of training under sustained load, in microseconds.
+Result<RowOps> training_kernel(RowOp row, const Source& s) {
+  constexpr double kMilli = 1e-3;
+  ROOFTILE_TRY(row.measured, s.time("time_us"));
+  row.measured *= kMilli;
+  row.campaign = kSustainedCampaign;
+  RowOps rows;
+  rows.push_back(std::move(row));
+  return rows;
+}
+
+/// Products, b or `groups` of them, each of m x n x k.
+Result<RowOps> training_product(const Source& s, std::string_view count) {
+  ROOFTILE_TRY(const auto name, s.text("dtype"));
+  const auto dtype = parse_dtype(name);
+  if (!dtype) return RowOps();
+  ROOFTILE_TRY(const auto b, s.size(count));
+  ROOFTILE_TRY(const auto m, s.size("m"));
+  ROOFTILE_TRY(const auto n, s.size("n"));
+  ROOFTILE_TRY(const auto k, s.size("k"));
+  if (b == 1)
+    return training_kernel(
+        {.op = ops::Linear{.rows = m, .in = k, .out = n, .bias = false}, .dtype = *dtype}, s);
+  return training_kernel(
+      {.op = ops::BatchedMatmul{.batch = b, .m = m, .n = n, .k = k}, .dtype = *dtype}, s);
+}
+
+Result<RowOps> training_product_row(const Source& s) {
+  return training_product(s, "b");
+}
+
+Result<RowOps> training_group_row(const Source& s) {
+  return training_product(s, "groups");
+}
+
+/// Forward passes of heads whose keys and values are equally wide.
+Result<RowOps> training_attention_row(const Source& s) {
+  ROOFTILE_TRY(const auto pass, s.text("pass"));
+  ROOFTILE_TRY(const auto width, s.size("qk_head_dim"));
+  ROOFTILE_TRY(const auto values, s.size("v_head_dim"));
+  if (pass != "fwd" || width != values) return RowOps();
+  ops::AttentionShape shape;
+  shape.causal = true;
+  shape.head_dim = width;
+  ROOFTILE_TRY(shape.batch, s.size("batch"));
+  ROOFTILE_TRY(shape.queries, s.size("seq_len"));
+  ROOFTILE_TRY(shape.heads, s.size("heads"));
+  ROOFTILE_TRY(shape.kv_heads, s.size("kv_heads"));
+  shape.keys = shape.queries;
+  return training_kernel({.op = ops::FusedAttention{.shape = shape}, .dtype = DType::Bf16}, s);
 }
 
 /// Timed within a stream of its like (plain_rows.h).
@@ -185,6 +247,7 @@ Result<RowOps> plain_row(const Source& s) {
 }
 
 constexpr std::string_view kNeuSight = "MIT (NeuSight artefact)";
+constexpr std::string_view kSimuMax = "Apache-2.0 (SimuMax)";
 constexpr std::string_view kAiConfigurator = "Apache-2.0 (AIConfigurator)";
 
 constexpr std::array kLayouts{
@@ -200,6 +263,13 @@ constexpr std::array kLayouts{
            .licence = kAiConfigurator},
     Layout{
         .marker = "attn_dtype", .device = "", .calls = attention_row, .licence = kAiConfigurator},
+    Layout{.marker = "groups", .device = "", .calls = training_group_row, .licence = kSimuMax},
+    Layout{
+        .marker = "accumulate", .device = "", .calls = training_product_row, .licence = kSimuMax},
+    Layout{.marker = "qkv_contiguous",
+           .device = "",
+           .calls = training_attention_row,
+           .licence = kSimuMax},
     Layout{.marker = "moe_dtype", .device = "", .other = moe_row, .licence = kAiConfigurator},
     Layout{
         .marker = "nccl_dtype", .device = "", .other = collective_row, .licence = kAiConfigurator},

@@ -139,14 +139,65 @@ Result<ops::KernelList> expert_kernels(const ExpertRow& row, const ops::LowerCon
   return kernels;
 }
 
+/// How a campaign stores its experts, and what its rows are called.
+struct ExpertFormat {
+  std::string_view name;
+  DType dtype = DType::Bf16;
+  double weight_bytes = 0;  ///< Precision::weight_bytes
+  std::string_view campaign;
+};
+
+const ExpertFormat* expert_format(std::string_view name) {
+  // Four bits and a 16-bit scale for 128 weights, or an 8-bit one for 32.
+  static constexpr std::array kFormats{
+      ExpertFormat{.name = "bfloat16", .dtype = DType::Bf16, .campaign = "bf16"},
+      ExpertFormat{.name = "float16", .dtype = DType::Fp16, .campaign = "fp16"},
+      ExpertFormat{.name = "fp8", .dtype = DType::Fp8E4m3, .campaign = "fp8_e4m3"},
+      ExpertFormat{.name = "fp8_block", .dtype = DType::Fp8E4m3, .campaign = "fp8_block"},
+      ExpertFormat{.name = "int4_wo", .weight_bytes = 0.515625, .campaign = "int4"},
+      ExpertFormat{.name = "w4a16_mxfp4", .weight_bytes = 0.53125, .campaign = "mxfp4"}};
+  const auto it = std::find_if(kFormats.begin(), kFormats.end(),
+                               [&](const ExpertFormat& format) { return format.name == name; });
+  return it == kFormats.end() ? nullptr : &*it;
+}
+
+/// Experts that are hit where their shares of the tokens follow a power law. Assumed, as the files
+/// state the exponent alone: each lies between 1 and 0.8 of the tokens, or 0.01 and 2 where there are
+/// fewer slots than experts, and is scaled to the number of slots and rounded. Here they are the
+/// law's quantiles.
+std::int64_t hit_by_power_law(const ExpertRow& row, double exponent) {
+  const auto slots = static_cast<double>(row.all);
+  const auto experts = static_cast<double>(row.experts);
+  const bool many = slots > experts;
+  const double low = many ? 1.0 : 0.01;
+  const double high = many ? std::max(1.0, 0.8 * static_cast<double>(row.tokens)) : 2.0;
+  const double power = 1 - exponent;  // 1.01 and 1.2 in the files: not 0
+  const auto quantile = [&](std::int64_t i) {
+    const double u = (static_cast<double>(i) + 0.5) / experts;
+    return std::pow(std::pow(low, power) + u * (std::pow(high, power) - std::pow(low, power)),
+                    1 / power);
+  };
+  double sum = 0;
+  for (std::int64_t i = 0; i < row.experts; ++i) sum += quantile(i);
+  std::int64_t hit = 0;
+  for (std::int64_t i = 0; i < row.experts; ++i) hit += quantile(i) / sum * slots >= 0.5 ? 1 : 0;
+  return std::clamp<std::int64_t>(hit, 1, std::min(row.all, row.experts));
+}
+
 }  // namespace
 
-/// A fused mixture of experts. Balanced routing is modelled; the experts of other GPUs are not ours.
+/// A fused mixture of experts; the experts of other GPUs are not ours. Of power laws the rows of one
+/// GPU are read: which experts share a GPU is drawn anew for every row.
 Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
+  constexpr std::string_view kPowerLaw = "power_law_";
   ROOFTILE_TRY(const auto name, s.text("moe_dtype"));
   ROOFTILE_TRY(const auto distribution, s.text("distribution"));
-  const auto dtype = dtype_named(name);
-  if (!dtype || distribution != "balanced") {
+  const ExpertFormat* format = expert_format(name);
+  std::optional<double> exponent;
+  if (distribution.starts_with(kPowerLaw))
+    exponent = parse_double(distribution.substr(kPowerLaw.size()));
+  const bool spread = exponent && *exponent > 0 && *exponent < 10 && *exponent != 1;
+  if (format == nullptr || (distribution != "balanced" && !spread)) {
     ++dataset.skipped;
     return {};
   }
@@ -168,12 +219,24 @@ Status moe_row(const Source& s, const Place& place, Dataset& dataset) {
   constexpr std::int64_t kMost = std::int64_t{1} << 50;
   if (row.width > kMost) return bad_input(s.where("inter_size"), "is too large");
   if (row.hidden > kMost) return bad_input(s.where("hidden_size"), "is too large");
+  if (spread && row.gpus > 1) {
+    ++dataset.skipped;
+    return {};
+  }
+  constexpr std::int64_t kMostExperts = 1 << 16;
+  if (row.experts > kMostExperts) return bad_input(s.where("num_experts"), "is too large");
   row.slots = own_slots(row);
   row.hit = std::min(own, std::max<std::int64_t>(1, row.all / row.gpus));
-  auto kernels =
-      expert_kernels(row, {.precision = ops::precision_of(*dtype)}, plain_experts(row, inner));
+  if (spread) row.hit = hit_by_power_law(row, *exponent);
+  ops::LowerContext context{.precision = ops::precision_of(format->dtype)};
+  context.precision.weight_bytes = format->weight_bytes;
+  auto kernels = expert_kernels(row, context, plain_experts(row, inner));
   if (!kernels) return bad_input(s.csv.where(), kernels.error().message, kernels.error().hint);
-  FusedLayer layer{.name = "moe", .gpu = place.gpu, .file = s.file, .line = s.line()};
+  FusedLayer layer{.name = "moe",
+                   .campaign = fmt::format("{}{}", format->campaign, spread ? " power law" : ""),
+                   .gpu = place.gpu,
+                   .file = s.file,
+                   .line = s.line()};
   layer.kernels = *std::move(kernels);
   for (const ops::KernelWork& work : layer.kernels) {
     if (cost::bind(work, dataset.machines[place.gpu])) continue;

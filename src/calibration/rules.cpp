@@ -229,66 +229,6 @@ PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor) {
   return model;
 }
 
-namespace {
-
-/// A fused call: what was measured, and its kernels in a stream.
-struct FusedCall {
-  std::uint32_t gpu = 0;
-  double measured = 0, kernels = 0;
-};
-
-std::vector<FusedCall> fused_calls(const Dataset& dataset, std::optional<std::uint32_t> left_out,
-                                   const Weights& weights) {
-  constexpr std::size_t kRows = 300;  // per GPU
-  std::map<std::uint32_t, std::vector<const FusedLayer*>> layers;
-  for (const FusedLayer& layer : dataset.layers) {
-    if (layer.gpu != left_out && size_of(layer.kernels.front().dtype).base() == 2)
-      layers[layer.gpu].push_back(&layer);
-  }
-  const auto predictor = make_learned(weights);
-  std::vector<FusedCall> calls;
-  for (const auto& [gpu, list] : layers) {
-    const std::size_t stride = (list.size() + kRows - 1) / kRows;
-    cost::Estimator estimator = predictor->on(dataset.machines[gpu]);
-    for (std::size_t i = 0; i < list.size(); i += stride) {
-      FusedCall& call = calls.emplace_back(gpu, list[i]->measured, 0.0);
-      for (const ops::KernelWork& work : list[i]->kernels) {
-        cost::Job job = *cost::bind(work, dataset.machines[gpu]);  // checked when read
-        job.copies = 1;
-        call.kernels += estimator.estimate(job).time.base();
-      }
-    }
-  }
-  return calls;
-}
-
-}  // namespace
-
-void set_fused_calls(const Dataset& dataset, std::optional<std::uint32_t> left_out,
-                     Weights& weights) {
-  constexpr double kLeast = 5e-6, kMost = 300e-6;
-  constexpr int kSteps = 80;
-  const auto model = weights.models.find("nvidia");
-  if (model == weights.models.end() || !model->second.pointwise) return;
-  const std::vector<FusedCall> calls = fused_calls(dataset, left_out, weights);
-  if (calls.size() < kEnoughRows) return;
-  std::map<std::uint32_t, double> rows;
-  for (const FusedCall& call : calls) rows[call.gpu] += 1;
-  double best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (int step = 0; step <= kSteps; ++step) {
-    const double seconds = kLeast * std::pow(kMost / kLeast, static_cast<double>(step) / kSteps);
-    double sum = 0;
-    for (const FusedCall& call : calls) {
-      const double clock = dataset.machines[call.gpu].gpu.clock.boost.base();
-      const double time = call.kernels + seconds * cost::kReferenceClock / clock;
-      sum += std::fabs(std::log(time / call.measured)) / rows[call.gpu];
-    }
-    if (sum < least) least = sum, best = seconds;
-  }
-  model->second.pointwise->call["moe_unpermute"] = best;
-}
-
 ConvModel fit_conv(const FitData& data) {
   const auto predictor = make_learned(data.weights);
   std::map<std::uint32_t, cost::Estimator> estimators;
@@ -308,24 +248,51 @@ ConvModel fit_conv(const FitData& data) {
   return {.host = std::clamp(median(quartiles), 0.0, 1e-3)};
 }
 
-TrivialLine fit_trivial(const Dataset& dataset, const Samples& samples) {
+namespace {
+
+TrivialLine nearest_line(const std::vector<double>& roofs, const std::vector<double>& measured) {
   constexpr std::array kOverheads{0.0, 2e-6, 4e-6, 1e-5, 2e-5, 3e-5, 4e-5, 5e-5, 1e-4, 2e-4, 3e-4};
-  std::vector<double> roofs;
-  for (const Sample* s : samples) roofs.push_back(roofline(dataset, *s));
   TrivialLine best;
   double best_error = 1e300;
-  std::vector<double> errors(samples.size());
+  std::vector<double> errors(roofs.size());
   for (int step = 0; step <= 35; ++step) {
     const double utilization = 0.3 + 0.02 * step;
     for (const double overhead : kOverheads) {
-      for (std::size_t i = 0; i < samples.size(); ++i)
-        errors[i] = std::fabs((roofs[i] / utilization + overhead) / samples[i]->measured - 1);
+      for (std::size_t i = 0; i < roofs.size(); ++i)
+        errors[i] = std::fabs((roofs[i] / utilization + overhead) / measured[i] - 1);
       const double error = median(errors);
       if (error < best_error)
         best_error = error, best = {.utilization = utilization, .overhead = overhead};
     }
   }
   return best;
+}
+
+}  // namespace
+
+TrivialLine fit_trivial(const Dataset& dataset, const Samples& samples) {
+  std::vector<double> roofs;
+  std::vector<double> measured;
+  for (const Sample* s : samples)
+    roofs.push_back(roofline(dataset, *s)), measured.push_back(s->measured);
+  return nearest_line(roofs, measured);
+}
+
+double ring_roofline(const Collective& row) {
+  const auto n = static_cast<double>(row.gpus);
+  return (row.bytes * (2 * (n - 1) / n) / row.link.per_direction).base();
+}
+
+std::optional<TrivialLine> fit_trivial_ring(const Dataset& dataset,
+                                            std::optional<std::uint32_t> left_out) {
+  std::vector<double> roofs;
+  std::vector<double> measured;
+  for (const Collective& row : dataset.collectives) {
+    if (row.gpu == left_out) continue;
+    roofs.push_back(ring_roofline(row)), measured.push_back(row.measured);
+  }
+  if (roofs.empty()) return std::nullopt;
+  return nearest_line(roofs, measured);
 }
 
 Range range_of(const Dataset& dataset, const Samples& samples) {

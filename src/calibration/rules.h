@@ -39,12 +39,13 @@ void set_named_tiles(const Dataset& dataset, const Samples& samples,
 std::optional<double> shortest_call(const Samples& samples);
 
 cost::learned::PointwiseModel fit_pointwise(const FitData& data, std::string_view vendor);
-/// PointwiseModel::call of the models that `weights` holds, from 16-bit mixtures of experts on the
-/// GPUs that are not left out.
-void set_fused_calls(const Dataset& dataset, std::optional<std::uint32_t> left_out,
-                     cost::learned::Weights& weights);
 cost::learned::ConvModel fit_conv(const FitData& data);
 cost::learned::TrivialLine fit_trivial(const Dataset& dataset, const Samples& samples);
+/// A ring at the rate of the data sheet.
+double ring_roofline(const Collective& row);
+/// The same line of all-reduces; nothing without rows.
+std::optional<cost::learned::TrivialLine> fit_trivial_ring(const Dataset& dataset,
+                                                           std::optional<std::uint32_t> left_out);
 cost::learned::Range range_of(const Dataset& dataset, const Samples& samples);
 
 }  // namespace rooftile::calibration

@@ -103,7 +103,8 @@ double median(std::vector<double> values) {
 Status check_enough_rows(const Dataset& dataset) {
   std::map<std::string, std::size_t> rows;
   for (const Sample& s : dataset.samples) {
-    if (dataset.campaigns[s.campaign] == kWarmCampaign) continue;
+    const std::string& campaign = dataset.campaigns[s.campaign];
+    if (campaign == kWarmCampaign || campaign == kSustainedCampaign) continue;
     ++rows[fmt::format("{}/{}", name_of(dataset.machines[s.gpu].gpu.vendor),
                        cost::learned::class_of(s.work))];
   }

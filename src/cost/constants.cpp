@@ -187,6 +187,18 @@ std::span<const Parameter<LinkShape>> parameters_of(const LinkShape& /*form*/) {
   return kLinkShapeParameters;
 }
 
+Constants starting_constants() {
+  Constants constants;
+  constants.clock = starting<ClockConstants>();
+  constants.convolution.constants = starting<TimeConstants>();
+  constants.step = starting<StepConstants>();
+  constants.links = {
+      .fabric = starting<LinkForm>(), .pcie = starting<LinkForm>(), .shape = starting<LinkShape>()};
+  constants.neighbours = starting<NeighbourConstants>();
+  constants.intervals = starting<IntervalConstants>();
+  return constants;
+}
+
 void set_assumed(Constants& constants) {
   const auto reset = []<typename Form>(Form& form) {
     for (const Parameter<Form>& p : parameters_of(form)) {

@@ -107,6 +107,8 @@ struct Constants {
   IntervalConstants intervals;
 };
 
+/// All of them at the starts of their lists.
+Constants starting_constants();
 /// Those that no row decides, at the starts of their lists.
 void set_assumed(Constants& constants);
 

@@ -95,8 +95,8 @@ Status read_flag(const JsonView& object, std::string_view key, bool& flag) {
 }
 
 Result<AttentionKernels> read_attention(const JsonView& object) {
-  static constexpr std::array<std::string_view, 4> kKeys{"family", "rows", "granule",
-                                                         "packs_groups"};
+  static constexpr std::array<std::string_view, 6> kKeys{
+      "family", "rows", "granule", "packs_groups", "split_numbers", "splits_windows"};
   constexpr std::int64_t kMostRows = 1 << 12;
   ROOFTILE_CHECK(object.expect_keys(kKeys));
   AttentionKernels kernels;
@@ -106,6 +106,11 @@ Result<AttentionKernels> read_attention(const JsonView& object) {
   ROOFTILE_TRY(const JsonView granule, object.at("granule"));
   ROOFTILE_TRY(kernels.granule, granule.integer(1, kernels.rows));
   ROOFTILE_CHECK(read_flag(object, "packs_groups", kernels.packs_groups));
+  ROOFTILE_CHECK(read_flag(object, "splits_windows", kernels.splits_windows));
+  if (const auto numbers = object.find("split_numbers")) {
+    constexpr std::int64_t kMostNumbers = 1 << 20;
+    ROOFTILE_TRY(kernels.split_numbers, numbers->integer(1, kMostNumbers));
+  }
   return kernels;
 }
 

@@ -51,6 +51,9 @@ struct AttentionKernels {
   std::int64_t rows = 128;    ///< of queries in a tile, for heads wider than 64; up to 64 it is 128
   std::int64_t granule = 16;  ///< rows that one matrix instruction multiplies at least
   bool packs_groups = false;  ///< query heads that share keys stand side by side in a tile
+  /// Numbers of the keys of one head that a part of a split cache holds at least; 0: 128 keys.
+  std::int64_t split_numbers = 0;
+  bool splits_windows = true;  ///< keys are split even where a window sees few of them
 };
 
 /// Which kernels the vendor's libraries run.

@@ -23,7 +23,8 @@ using nlohmann::ordered_json;
 constexpr std::string_view kLegend =
     "Errors are mean |predicted / measured - 1|, geo exp(mean |ln(predicted / measured)|) - 1; "
     "inside is the share of rows in the stated 80 % interval; trivial is roofline / u + c and "
-    "neusight the published formulation, both fitted on the same rows as ours.";
+    "neusight the published formulation, both fitted on the same rows as ours; * where the trivial "
+    "line is nearer than ours.";
 
 /// Every measured row, for data formats; `more` are fields that only some files have.
 Table cases_table(const std::vector<std::string>& names) {

@@ -24,6 +24,12 @@ Column error_column(std::string title, std::string at, Rank rank, std::string hi
           .hint = std::move(hint)};
 }
 
+/// Whether the trivial line is nearer than ours; null where not.
+nlohmann::ordered_json wins(const ErrorSummary& s) {
+  const auto trivial = s.baseline("trivial");
+  return trivial && *trivial < s.mean_error ? nlohmann::ordered_json(true) : nullptr;
+}
+
 }  // namespace
 
 nlohmann::ordered_json errors_json(std::span<const ErrorSummary> summary) {
@@ -46,6 +52,7 @@ nlohmann::ordered_json errors_json(std::span<const ErrorSummary> summary) {
                     {"coverage", number_or_null(s.coverage)},
                     {"baseline_error", number_or_null(s.baseline("trivial"))},
                     {"trivial_error", number_or_null(s.baseline("trivial"))},
+                    {"trivial_wins", wins(s)},
                     {"neusight_error", number_or_null(s.baseline("neusight"))},
                     {"roofline_error", number_or_null(s.baseline("roofline"))},
                     {"bound_error", number_or_null(s.baseline("bound"))}});
@@ -66,11 +73,14 @@ Table errors_table(std::span<const ErrorSummary> summary) {
       error_column("worst", "worst_error", Rank::Extra, ""),
       {.title = "bias", .fields = {{"bias"}}, .unit = Unit::SignedFraction, .rank = Rank::Useful},
       error_column("inside", "coverage", Rank::Useful, "of the stated 80 % interval"),
-      error_column("trivial", "trivial_error", Rank::Useful, "roofline / u + c"),
+      error_column("trivial", "trivial_error", Rank::Useful, "roofline / u + c; * where it wins"),
       error_column("neusight", "neusight_error", Rank::Detail,
                    "the published formulation, fitted on the same rows"),
       error_column("roofline", "roofline_error", Rank::Extra, ""),
       error_column("bound", "bound_error", Rank::Extra, "")};
+  const auto trivial = std::find_if(columns.begin(), columns.end(),
+                                    [](const Column& c) { return c.title == "trivial"; });
+  trivial->starred = "trivial_wins";
   const bool published = std::any_of(summary.begin(), summary.end(), [](const ErrorSummary& s) {
     return std::any_of(s.baselines.begin(), s.baselines.end(),
                        [](const auto& entry) { return entry.first.starts_with("published"); });

@@ -12,6 +12,7 @@
 
 #include "calibration/fit.h"
 #include "calibration/fit_neusight.h"
+#include "calibration/intervals.h"
 #include "calibration/plausible.h"
 #include "calibration/validate_traffic.h"
 #include "core/provenance.h"

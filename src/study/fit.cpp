@@ -10,6 +10,7 @@
 
 #include "calibration/fit.h"
 #include "calibration/fit_neusight.h"
+#include "calibration/intervals.h"
 #include "calibration/plausible.h"
 #include "core/provenance.h"
 #include "core/text.h"

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "cost/attained.h"
 #include "ops/attention.h"
 
 namespace rooftile::cost::learned {
@@ -28,12 +29,14 @@ constexpr std::array kAttentionParameters{
                  true},
     Parameter<P>{"split", &P::split, "s", "of the reduction where the keys are split, at 1410 MHz",
                  0, 1e-3, 3e-6, true},
-    Parameter<P>{"memory", &P::memory, "1", "time over that of the attained bandwidth", 0.1, 100,
-                 1.1, true},
-    Parameter<P>{"cache", &P::cache, "1",
-                 "of an operator benchmark of a serving engine: writing the new keys and values to "
-                 "the cache, over the time to stream them once",
-                 0, 100, 2, true},
+    Parameter<P>{"part", &P::part, "s", "of that reduction, more for every part, at 1410 MHz", 0,
+                 1e-3, 0.1e-6, true},
+    Parameter<P>{"memory", &P::memory, "1", "time over that of the bandwidth that products attain",
+                 0.1, 100, 1, true},
+    Parameter<P>{"cache", &P::cache, "s",
+                 "of an operator benchmark of a serving engine: of one thread to write a byte of "
+                 "new keys and values to the cache, element by element",
+                 0, 1e-4, 0.4e-6, true},
     Parameter<P>{"join", &P::join, "1", "exponent that joins compute and memory", 1, 20, 3, false}};
 
 const hardware::AttentionKernels& kernels_of(const hardware::GpuSpec& gpu) {
@@ -93,15 +96,28 @@ Blocks visited(const ops::AttentionShape& s, const Tiling& t) {
           .longest = std::max(std::ceil(most / kBlockKeys), 1.0)};
 }
 
+/// Parts into which the keys of one query can be split.
+double parts_of(const ops::AttentionShape& s, const hardware::AttentionKernels& kernels) {
+  if (s.window > 0 && !kernels.splits_windows) return 1;
+  const double seen = static_cast<double>(s.window > 0 ? std::min(s.window, s.keys) : s.keys);
+  double least = kBlockKeys;
+  if (kernels.split_numbers > 0) {
+    const double head = std::exp2(std::ceil(std::log2(static_cast<double>(s.head_dim))));
+    least = std::max(1.0, static_cast<double>(kernels.split_numbers) / head);
+  }
+  return std::ceil(seen / least);
+}
+
 }  // namespace
 
 std::span<const Parameter<AttentionParameters>> parameters_of(const AttentionParameters& /*form*/) {
   return kAttentionParameters;
 }
 
-AttentionCut cut_attention(const ops::KernelWork& work, const ops::AttentionShape& shape,
-                           const Chip& chip, const hardware::GpuSpec& gpu) {
+AttentionCut cut_attention(const Job& job, const ops::AttentionShape& shape, const Chip& chip,
+                           const hardware::GpuSpec& gpu, const ClockConstants& clock) {
   constexpr double kUsualExponentials = 16;  // where the architecture's file states none
+  const ops::KernelWork& work = job.work;
   const Tiling tiling = tile_queries(shape, kernels_of(gpu));
   const Blocks blocks = visited(shape, tiling);
   const double pairs = tiling.used * kBlockKeys;
@@ -110,20 +126,23 @@ AttentionCut cut_attention(const ops::KernelWork& work, const ops::AttentionShap
       work.flops.base() / (ops::attention_pairs(shape) * static_cast<double>(shape.batch) *
                            static_cast<double>(shape.heads));
   const double rate = gpu.arch.sm.exponentials_per_clock.value_or(kUsualExponentials) * chip.clock;
-  const double streaming = chip.bandwidth * chip.streaming;
+  const double streaming = chip.bandwidth * chip.products;  // what GPUs differ by tells nothing
   AttentionCut cut;
   cut.sms = chip.sms;
   cut.ctas = tiling.apart * tiling.count;
   cut.blocks = tiling.apart * blocks.all;
   cut.longest = blocks.longest;
   if (shape.queries == 1)
-    cut.splits = std::clamp(std::floor(chip.sms / cut.ctas), 1.0, blocks.longest);
-  cut.product_seconds = pairs * pair_flop * chip.sms / chip.peak;
+    cut.splits = std::clamp(std::floor(chip.sms / cut.ctas), 1.0, parts_of(shape, kernels_of(gpu)));
+  cut.product_seconds = pairs * pair_flop * chip.sms / chip.peak *
+                        tensor_slowdown(gpu, job.units, clock).value_or(1.0);
   cut.exponential_seconds = pairs / rate;
   cut.head = static_cast<double>(shape.head_dim) / kUsualHead;
   cut.stream_seconds = work.moved().base() / streaming;
-  cut.new_seconds = 2.0 * static_cast<double>(shape.batch * shape.queries * shape.kv_heads) *
-                    static_cast<double>(shape.head_dim) * size_of(work.dtype).base() / streaming;
+  const double new_bytes = 2.0 * static_cast<double>(shape.batch * shape.queries * shape.kv_heads) *
+                           static_cast<double>(shape.head_dim) * size_of(work.dtype).base();
+  cut.new_per_thread = new_bytes / (chip.sms * chip.threads);
+  cut.new_seconds = 2 * new_bytes / streaming;
   cut.rows = static_cast<std::int64_t>(tiling.rows);
   cut.slower_clock = kReferenceClock / chip.clock;
   return cut;
@@ -137,9 +156,13 @@ Breakdown attention_time(const AttentionCut& cut, const AttentionParameters& p, 
   Breakdown time{.join = p.join};
   time.of(Resource::Compute) = Seconds::from_base(std::max(all, longest));
   if (!resident) time.of(Resource::Dram) = Seconds::from_base(cut.stream_seconds * p.memory);
-  time.of(Resource::Launch) =
-      Seconds::from_base(cut.slower_clock * (p.start + (cut.splits > 1 ? p.split : 0.0)));
+  const double reduction = cut.splits > 1 ? p.split + p.part * cut.splits : 0.0;
+  time.of(Resource::Launch) = Seconds::from_base(cut.slower_clock * (p.start + reduction));
   return time;
+}
+
+double cache_seconds(const AttentionCut& cut, const AttentionParameters& p, bool resident) {
+  return std::max(p.cache * cut.new_per_thread, resident ? 0.0 : cut.new_seconds);
 }
 
 const AttentionParameters& parameters_for(const AttentionModel& model,

@@ -7,9 +7,9 @@
 //             + load head / 128
 //   compute = max(all blocks / SMs + tiles / SMs tile,  longest tile block + tile)
 //   dram    = memory bytes / attained bandwidth
-//   time    = start + (compute^join + dram^join)^(1 / join) + split [keys are split]
+//   time    = start + (compute^join + dram^join)^(1 / join) + (split + part parts) [keys are split]
 //
-// start and split are counted in clocks: they are chains of latencies, and the shortest calls of
+// Products run at the clock that the board's power sustains (attained.h). start, split and part are counted in clocks: they are chains of latencies, and the shortest calls of
 // libraries on parts of 1.4 to 2.5 GHz take the same number of them.
 // The exponentials are not hidden behind the products: while the rate of products doubled with
 // every generation, theirs stayed, so short heads reach less of the peak than long ones. Rows are
@@ -38,16 +38,21 @@ struct AttentionCut {
   double exponential_seconds = 0;  ///< of a block
   double head = 1;                 ///< size of a head over 128
   double stream_seconds = 0;       ///< of the moved bytes at the attained bandwidth
-  double new_seconds = 0;          ///< the same of the new keys and values
+  double new_seconds = 0;          ///< the same of copying the new keys and values
+  double new_per_thread = 0;       ///< bytes of them over the threads that the GPU holds
   std::int64_t rows = 128;         ///< of a whole tile
   double slower_clock = 1;         ///< 1410 MHz over the clock
 };
 
-AttentionCut cut_attention(const ops::KernelWork& work, const ops::AttentionShape& shape,
-                           const Chip& chip, const hardware::GpuSpec& gpu);
+AttentionCut cut_attention(const Job& job, const ops::AttentionShape& shape, const Chip& chip,
+                           const hardware::GpuSpec& gpu, const ClockConstants& clock);
 
 /// `resident`: queries, keys and values are in L2 and nothing is read from DRAM.
 Breakdown attention_time(const AttentionCut& cut, const AttentionParameters& p, bool resident);
+
+/// A serving engine's kernel that writes the new keys and values to its cache: every thread copies
+/// element by element, as long as DRAM keeps up.
+double cache_seconds(const AttentionCut& cut, const AttentionParameters& p, bool resident);
 
 /// Those of the GPU's kernels, else what all families have in common.
 const AttentionParameters& parameters_for(const AttentionModel& model,

@@ -15,6 +15,7 @@
 #include "cost/learned/classes.h"
 #include "cost/learned/gemm_form.h"
 #include "cost/learned/row_form.h"
+#include "ops/moe.h"
 
 namespace rooftile::cost::learned {
 
@@ -97,6 +98,9 @@ std::pair<const GemmModel*, bool> gemm_model(const Question& q, hardware::RateKe
     const bool converted = work.compute != DType::Fp32;
     if (const GemmModel* own = pick(batched ? q.model.bmm : q.model.gemm)) return {own, converted};
     return {pick(q.model.gemm), true};
+  }
+  if (size == 2 && work.op == ops::ExpertLinear::kName) {
+    if (const GemmModel* own = pick(q.model.experts)) return {own, true};
   }
   if (size <= 1) {
     if (const GemmModel* own = pick(q.model.gemm_8bit)) return {own, batched};
@@ -266,14 +270,15 @@ std::optional<FormTime> attention_form(const Question& q, const ops::AttentionSh
   const auto& fitted = decode ? q.model.decode : q.model.prefill;
   static const AttentionModel kStart{.common = starting<AttentionParameters>(), .families = {}};
   const AttentionParameters& p = parameters_for(fitted ? *fitted : kStart, q.machine.gpu);
-  const AttentionCut cut = cut_attention(q.job.work, shape, q.chip, q.machine.gpu);
-  // Repeated, a cache that fits comes from the L2.
+  const AttentionCut cut =
+      cut_attention(q.job, shape, q.chip, q.machine.gpu, q.weights.constants.clock);
+  // Repeated, what fits comes from the L2.
   const bool resident = q.job.copies > 0 && q.job.work.bytes().base() < q.chip.l2;
   FormTime form{.gpu = attention_time(cut, p, resident), .plan = plan_of(cut)};
   // The shortest call was measured with the gap behind it, which a stream of kernels adds.
   const double gap = std::min(q.weights.constants.step.gap, cut.slower_clock * p.start);
   form.gpu.of(Resource::Launch) -= Seconds::from_base(gap);
-  form.host = gap + (decode ? 0.0 : p.cache * cut.new_seconds);
+  form.host = gap + (decode ? 0.0 : cache_seconds(cut, p, resident));
   form.nearest_class = !fitted || q.job.work.op != "attention";
   return form;
 }
@@ -299,9 +304,11 @@ ClassFacts make_class_facts(const ops::KernelWork& work, const hardware::GpuSpec
                             const Weights& weights) {
   ClassFacts facts;
   const std::string_view name = class_of(work);
-  if (const auto it = weights.intervals.find(name); it != weights.intervals.end())
-    facts.widths = &it->second;
   const auto it = weights.ranges.find(name);
+  const auto widths = weights.intervals.find(name);
+  if (widths != weights.intervals.end() && it != weights.ranges.end())
+    facts.widths =
+        &widths->second.at(familiarity(gpu, name, weights.constants.clock, it->second.kin));
   if (it == weights.ranges.end()) return facts;
   const Range& range = it->second;
   facts.range = &range;

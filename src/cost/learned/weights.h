@@ -17,6 +17,7 @@
 #include "core/catalog.h"
 #include "core/result.h"
 #include "cost/constants.h"
+#include "cost/learned/familiarity.h"
 #include "cost/learned/neighbours.h"
 
 namespace rooftile::cost::learned {
@@ -111,8 +112,8 @@ struct ConvModel {
 
 /// Fused attention (attention_form.h).
 struct AttentionParameters {
-  double products = 0, exponentials = 0, tile = 0, block = 0, start = 0, split = 0, memory = 0;
-  double cache = 0, join = 0;
+  double products = 0, exponentials = 0, tile = 0, block = 0, start = 0, split = 0, part = 0;
+  double memory = 0, cache = 0, join = 0;
 };
 std::span<const Parameter<AttentionParameters>> parameters_of(const AttentionParameters& form);
 
@@ -128,8 +129,11 @@ struct DeviceModel {
   std::optional<RowModel> softmax, norm;
   std::optional<ConvModel> conv;
   std::optional<AttentionModel> prefill, decode;
+  std::optional<GemmModel> experts;  ///< grouped 16-bit products of engines' own kernels
 };
 
+/// The key of the trivial baseline of all-reduces: a ring at the rate of the data sheet.
+inline constexpr std::string_view kRing = "all_reduce";
 /// The trivial baseline of one class: roofline / utilization + overhead.
 struct TrivialLine {
   double utilization = 0.8;
@@ -141,10 +145,19 @@ inline constexpr std::array<double, 3> kBucketEdges{0.2e-3, 0.8e-3, 3.2e-3};
 inline constexpr std::size_t kBuckets = kBucketEdges.size() + 1;
 std::size_t bucket_of(double seconds);
 
+/// Half-widths of the 80 % interval of log time, by bucket, for machines that are so well known.
+struct Widths {
+  std::array<std::array<double, kBuckets>, kFamiliarities> of{};
+  [[nodiscard]] const std::array<double, kBuckets>& at(Familiarity known) const {
+    return of[static_cast<std::size_t>(known)];
+  }
+};
+
 /// What the fit has seen of a class.
 struct Range {
   ByName<std::array<double, 2>> dimensions;  ///< smallest and largest
   std::vector<std::string> vendors, dtypes;
+  Kin kin;
 };
 
 /// What a part of the weights was fitted on.
@@ -161,9 +174,9 @@ struct Weights {
   ByName<DeviceModel> models;
   ByName<std::string> families;   ///< hardware::LibraryFacts::kernel_family of instruction sets
   ByName<BoardsOfChip> ceilings;  ///< by rate ("bf16_tensor"): peak over the published rate
-  ByName<TrivialLine> trivial;    ///< by "vendor/class"
-  ByName<std::array<double, kBuckets>> intervals;  ///< by class: half-width of log time, 80 %
-  ByName<Range> ranges;                            ///< by class
+  ByName<TrivialLine> trivial;    ///< by "vendor/class", and kRing
+  ByName<Widths> intervals;       ///< by class
+  ByName<Range> ranges;           ///< by class
 };
 
 /// Names what the weights mean: equations, features and fields. Weights of another hash are

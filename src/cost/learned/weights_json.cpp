@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/weights.h"
+#include "cost/learned/weights_check.h"
 #include "hardware/gpu_spec.h"
 
 namespace rooftile::cost::learned {
@@ -129,21 +130,32 @@ void fields(Io& io, DeviceModel& m) {
   io("gemm", m.gemm), io("bmm", m.bmm), io("gemm_16bit", m.gemm_16bit);
   io("gemm_8bit", m.gemm_8bit), io("pointwise", m.pointwise), io("softmax", m.softmax);
   io("norm", m.norm), io("conv", m.conv), io("prefill", m.prefill), io("decode", m.decode);
+  io("experts", m.experts);
 }
 template <typename Io>
 void fields(Io& io, TrivialLine& t) {
   io("utilization", t.utilization, kFraction), io("overhead", t.overhead, kTime);
 }
 template <typename Io>
+void fields(Io& io, Kin& k) {
+  io("chips", k.chips), io("architectures", k.architectures), io("families", k.families);
+  io("demand", k.demand, {1, 1e4});
+}
+template <typename Io>
 void fields(Io& io, Range& r) {
   io("dimensions", r.dimensions, {0, 1e18}), io("vendors", r.vendors), io("dtypes", r.dtypes);
+  io("kin", r.kin);
+}
+template <typename Io>
+void fields(Io& io, Widths& w) {
+  for (std::size_t i = 0; i < kFamiliarities; ++i) io(kFamiliarityNames[i], w.of[i], {0, 5});
 }
 template <typename Io>
 void fields(Io& io, Weights& w) {
   io("name", w.name), io("families", w.families);
   io("constants", w.constants), io("origins", w.origins);
   io("ceilings", w.ceilings), io("models", w.models);
-  io("trivial", w.trivial), io("intervals", w.intervals, {0, 5}), io("ranges", w.ranges);
+  io("trivial", w.trivial), io("intervals", w.intervals), io("ranges", w.ranges);
 }
 
 class Writer {
@@ -303,98 +315,6 @@ constexpr std::string_view kFormat =
     "rooftile weights 3: gemm(tile x split-k, wave, latency, l2 reuse, quantize, neighbours) "
     "pointwise rows conv attention(tiles, blocks of keys, exponentials, families)";
 
-/// Where in the file something is, for what depends on several fields.
-class Place {
- public:
-  explicit Place(std::string where) : where_(std::move(where)) {}
-  [[nodiscard]] Place operator/(std::string_view key) const {
-    std::string escaped;  // "amd/gfx90a" is one key
-    for (const char c : key) escaped += c == '/' ? "~1" : c == '~' ? "~0" : std::string(1, c);
-    return Place(where_ + "/" + escaped);
-  }
-  [[nodiscard]] tl::unexpected<Error> error(std::string message) const {
-    return bad_input(where_, std::move(message), std::string(kRefit));
-  }
-
- private:
-  std::string where_;
-};
-
-Status check(const GemmModel& model, const Place& at) {
-  if (model.tiles.empty()) return (at / "tiles").error("is empty");
-  for (const auto& [isa, tiles] : model.tiles_of) {
-    if (tiles.empty()) return (at / "tiles_of" / isa).error("is empty");
-  }
-  const auto& parts = model.split_k;
-  if (parts.empty() || parts.front() != 1 ||
-      std::adjacent_find(parts.begin(), parts.end(), std::greater_equal<>()) != parts.end()) {
-    return (at / "split_k").error("must ascend from 1");
-  }
-  return {};
-}
-
-bool names_vendor(std::string_view key) {
-  const std::string_view vendor = key.substr(0, key.find('/'));
-  constexpr std::array kVendors{hardware::Vendor::Nvidia, hardware::Vendor::Amd,
-                                hardware::Vendor::Intel, hardware::Vendor::Other};
-  return std::any_of(kVendors.begin(), kVendors.end(),
-                     [&](hardware::Vendor known) { return name_of(known) == vendor; });
-}
-
-Status check_ranges(const Weights& weights, const Place& root) {
-  for (const auto& [name, range] : weights.ranges) {
-    const Place at = root / "ranges" / name;
-    for (const auto& [dimension, ends] : range.dimensions) {
-      if (ends[0] > ends[1]) return (at / "dimensions" / dimension).error("ends before it begins");
-    }
-    for (const std::string& vendor : range.vendors) {
-      if (!names_vendor(vendor)) return (at / "vendors").error("names an unknown vendor");
-    }
-    for (const std::string& dtype : range.dtypes) {
-      if (!parse_dtype(dtype)) return (at / "dtypes").error("names an unknown number format");
-    }
-  }
-  return {};
-}
-
-Status check_origins(const Weights& weights, const Place& root) {
-  for (const char* part : {"clock", "convolution", "step", "links"}) {
-    if (!weights.origins.contains(part)) return (root / "origins" / part).error("is missing");
-  }
-  return {};
-}
-
-Status check(const Weights& weights, const std::string& file) {
-  const Place root(file + ":");
-  if (weights.name.empty()) return (root / "name").error("is empty");
-  ROOFTILE_CHECK(check_origins(weights, root));
-  if (weights.models.empty()) return (root / "models").error("is empty");
-  for (const auto& [name, model] : weights.models) {
-    const Place at = root / "models" / name;
-    if (!names_vendor(name)) return at.error("names an unknown vendor");
-    const std::array products{std::pair{"gemm", &model.gemm}, std::pair{"bmm", &model.bmm},
-                              std::pair{"gemm_16bit", &model.gemm_16bit},
-                              std::pair{"gemm_8bit", &model.gemm_8bit}};
-    for (const auto& [key, product] : products) {
-      if (*product) ROOFTILE_CHECK(check(**product, at / key));
-    }
-  }
-  for (const auto& [name, line] : weights.trivial) {
-    const std::size_t slash = name.find('/');
-    if (slash == std::string::npos || !names_vendor(name) ||
-        !is_class(std::string_view(name).substr(slash + 1))) {
-      return (root / "trivial" / name).error("is not a vendor and a class of kernels");
-    }
-  }
-  for (const auto& [name, widths] : weights.intervals) {
-    if (!is_class(name)) return (root / "intervals" / name).error("is not a class of kernels");
-  }
-  for (const auto& [name, range] : weights.ranges) {
-    if (!is_class(name)) return (root / "ranges" / name).error("is not a class of kernels");
-  }
-  return check_ranges(weights, root);
-}
-
 /// The unit of every listed number, by form and name.
 template <Listed Form>
 ByName<std::string> units_of() {
@@ -429,6 +349,7 @@ std::string make_features_hash() {
   everything.models["x"] = model;
   everything.trivial["x"] = {};
   everything.ranges["x"] = {};
+  everything.intervals["x"] = {};
   everything.origins["x"] = {};
   Writer writer;
   fields(writer, everything);
@@ -480,7 +401,7 @@ Result<Weights> parse_weights(std::string_view text, const std::string& file) {
   if (found_units != units()) {
     return bad_input(file + ":/units", "are not those of this program", std::string(kRefit));
   }
-  ROOFTILE_CHECK(check(weights, file));
+  ROOFTILE_CHECK(check_weights(weights, file));
   return weights;
 }
 

@@ -125,16 +125,62 @@ TEST_F(Rows, ExpertsAreALayerOfSeveralKernels) {
   const auto data =
       read({{"moe_h100_sxm.csv", header + "x,bfloat16,128,4096,2048,2,8,1,1,balanced,0.4\n"
                                           "x,bfloat16,128,4096,2048,2,8,1,1,power_law_1.2,0.5\n"
-                                          "x,fp8_block,128,4096,2048,2,8,1,1,balanced,0.3\n"}});
+                                          "x,nvfp4,128,4096,2048,2,8,1,1,balanced,0.3\n"}});
   ASSERT_TRUE(data) << to_string(data.error());
-  ASSERT_EQ(data->layers.size(), 1U);
+  ASSERT_EQ(data->layers.size(), 2U);
   EXPECT_EQ(data->layers[0].kernels.size(), 4U);
-  EXPECT_EQ(data->skipped, 2);
+  EXPECT_EQ(data->layers[1].campaign, "bf16 power law");
+  EXPECT_EQ(data->skipped, 1);
   const auto predictor = cost::make_predictor("", catalog).value();
   const Evaluation evaluation = evaluate(*data, *predictor, {});
-  ASSERT_EQ(evaluation.others.size(), 1U);
+  ASSERT_EQ(evaluation.others.size(), 2U);
   EXPECT_GT(evaluation.others[0].predicted, evaluation.others[0].bound);
   EXPECT_EQ(evaluation.summary.front().group, "moe");
+}
+
+TEST_F(Rows, ExpertsByFormatAndSpread) {
+  const std::string header =
+      "kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+      "moe_ep_size,distribution,latency\n";
+  const auto data =
+      read({{"moe_h100_sxm.csv", header + "x,bfloat16,4,4096,2048,2,64,1,1,power_law_1.2,0.4\n"
+                                          "x,bfloat16,4,4096,2048,2,64,1,2,power_law_1.2,0.4\n"
+                                          "x,int4_wo,4,4096,2048,2,64,1,1,balanced,0.4\n"
+                                          "x,fp8_block,4,4096,2048,2,64,1,1,balanced,0.3\n"}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->layers.size(), 3U);
+  EXPECT_EQ(data->skipped, 1);  // which experts share a GPU is not known
+  // Of the law's 64 quantiles five are rounded to a token or more, of 8 slots.
+  const auto& spread = std::get<ops::GemmShape>(data->layers[0].kernels.front().shape);
+  EXPECT_EQ(std::pair(spread.batch, spread.m), std::pair(std::int64_t{5}, std::int64_t{2}));
+  // 8 experts of 4096 x 4096 weights at 4 bits and a 16-bit scale for 128, multiplied in BF16.
+  const ops::KernelWork& int4 = data->layers[1].kernels.front();
+  EXPECT_EQ(int4.compute, DType::Bf16);
+  EXPECT_NEAR(int4.read.base(), 8.0 * 4096 * 4096 * 0.515625 + 8 * 4096 * 2, 1);
+  EXPECT_EQ(data->layers[2].campaign, "fp8_block");
+  EXPECT_EQ(data->layers[2].kernels.front().compute, DType::Fp8E4m3);
+}
+
+TEST_F(Rows, SustainedRowsAreScoredApartAndNotFitted) {
+  const auto data = read({{"gemm_h200_sxm.csv",
+                           "kernel_source,gemm_dtype,m,n,k,latency,power_w,power_limit_w\n"
+                           "x,bfloat16,4096,4096,4096,0.3,690,700\n"},
+                          {"grouped_gemm_a100_pcie.csv",
+                           "groups,m,n,k,stage,dtype,out_dtype,efficiency,time_us\n"
+                           "40,616,3072,5120,fwd,bf16,bf16,0.63,3935\n"},
+                          {"attention_a100_pcie.csv",
+                           "pass,batch,seq_len,heads,kv_heads,qk_head_dim,v_head_dim,qkv_"
+                           "contiguous,efficiency,time_us\n"
+                           "fwd,1,4096,32,8,128,128,True,1.1,778.3\n"
+                           "bwd,1,4096,32,8,128,128,True,1.1,2000\n"}});
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->samples.size(), 3U);
+  EXPECT_NEAR(data->samples[1].measured, 3.935e-3, 1e-9);
+  EXPECT_EQ(std::get<ops::GemmShape>(data->samples[1].work.shape).batch, 40);
+  EXPECT_TRUE(samples_without(*data, std::nullopt).empty());
+  const auto predictor = cost::make_predictor("", catalog).value();
+  for (const ErrorSummary& group : evaluate(*data, *predictor, {}).summary)
+    EXPECT_TRUE(group.group.ends_with("/sustained")) << group.group;
 }
 
 TEST_F(Rows, ExpertsOfAGpuAreThoseOfItsCampaign) {

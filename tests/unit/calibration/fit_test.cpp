@@ -10,6 +10,7 @@
 
 #include "calibration/evaluate.h"
 #include "calibration/inspect.h"
+#include "calibration/intervals.h"
 #include "calibration/least_squares.h"
 #include "calibration/rules.h"
 #include "calibration/task_pool.h"
@@ -361,10 +362,12 @@ TEST_F(FitFiles, IntervalsWeighGpusEquallyAndAllowForFewOfThem) {
     row.predicted = 1e-4 * (many ? 1.01 : 1.5);
     cases.push_back(row);
   }
-  const Intervals widths = calibrate(*dataset, cases, std::nullopt);
-  EXPECT_NEAR(widths.at("softmax")[0], 1.15 * std::log(1.5), 1e-9);
-  const Intervals without = calibrate(*dataset, cases, dataset->samples.back().gpu);
-  EXPECT_NEAR(without.at("softmax")[0], 1.15 * std::log(1.01), 1e-9);
+  const Intervals widths = calibrate(*dataset, cases, {}, std::nullopt);
+  EXPECT_NEAR(widths.at("softmax").at(cost::learned::Familiarity::Nothing)[0], 1.15 * std::log(1.5),
+              1e-9);
+  const Intervals without = calibrate(*dataset, cases, {}, dataset->samples.back().gpu);
+  EXPECT_NEAR(without.at("softmax").at(cost::learned::Familiarity::Nothing)[0],
+              1.15 * std::log(1.01), 1e-9);
 }
 
 TEST_F(FitFiles, InspectionFindsImpossibleRowsAndRepetitions) {

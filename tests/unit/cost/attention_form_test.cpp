@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ops/attention.h"
 
 namespace rooftile::cost::learned {
@@ -30,8 +32,13 @@ ops::KernelWork work_of(const ops::AttentionShape& shape) {
   return kernels.front();
 }
 
+AttentionCut cut(const ops::AttentionShape& shape, const hardware::GpuSpec& on) {
+  const ops::KernelWork work = work_of(shape);
+  const Job job{.work = work, .units = {DType::Bf16, hardware::Pipe::Tensor}};
+  return cut_attention(job, shape, chip(), on, starting<ClockConstants>());
+}
 AttentionCut cut(const ops::AttentionShape& shape, bool packs = true) {
-  return cut_attention(work_of(shape), shape, chip(), gpu(packs));
+  return cut(shape, gpu(packs));
 }
 
 ops::AttentionShape prompt() {
@@ -81,6 +88,41 @@ TEST(AttentionForm, OneQuerySplitsTheKeys) {
   EXPECT_NEAR(c.product_seconds, 1.1192e-6 / 2, 1e-10);
   // Keys and values: 2 x 1024 x 2 x 128 x 2 bytes, queries and output 8 x 128 x 2 each.
   EXPECT_NEAR(c.stream_seconds, (1048576 + 4096) / (3.2e12 * 0.9), 1e-12);
+}
+
+TEST(AttentionForm, PartsOfTheKeysAreThoseOfTheLibrary) {
+  ops::AttentionShape decode;
+  decode.batch = 1, decode.queries = 1, decode.keys = 1024, decode.heads = 8, decode.kv_heads = 2;
+  decode.head_dim = 64, decode.causal = true;
+  hardware::GpuSpec on = gpu(true);
+  EXPECT_DOUBLE_EQ(cut(decode, on).splits, 8);
+  on.arch.library.attention->split_numbers = 16384;
+  EXPECT_DOUBLE_EQ(cut(decode, on).splits, 4);  // at least 256 keys of 64 numbers each
+  decode.window = 512;
+  EXPECT_DOUBLE_EQ(cut(decode, on).splits, 2);  // the window sees half of them
+  on.arch.library.attention->splits_windows = false;
+  EXPECT_DOUBLE_EQ(cut(decode, on).splits, 1);
+}
+
+TEST(AttentionForm, ProductsRunAtTheClockThatThePowerSustains) {
+  const hardware::RateKey bf16{DType::Bf16, hardware::Pipe::Tensor};
+  hardware::GpuSpec on = gpu(true);
+  on.process = "4 nm", on.peak[bf16] = FlopRate::from_base(989.4e12);
+  on.clock.boost = Frequency::from_base(1.41e9);
+  // 989.4 x 4.5 W x 0.104 are 463 W; a third of that slows down by the cube root of three.
+  on.power_watt = 989.4 * 4.5 * 0.104 / 3;
+  EXPECT_NEAR(cut(prompt(), on).product_seconds, 1.1192e-6 * std::cbrt(3.0), 1e-9);
+}
+
+TEST(AttentionForm, TheCacheIsWrittenByThreadsUntilDramHoldsThem) {
+  AttentionParameters p;
+  p.cache = 0.4e-6;
+  const AttentionCut c = cut(prompt());
+  // Keys and values: 2 x 2 x 1024 x 4 x 128 x 2 bytes over 132 x 2048 threads.
+  EXPECT_NEAR(c.new_per_thread, 4194304 / (132.0 * 2048), 1e-9);
+  EXPECT_NEAR(cache_seconds(c, p, true), 0.4e-6 * c.new_per_thread, 1e-15);
+  p.cache = 1e-9;
+  EXPECT_NEAR(cache_seconds(c, p, false), 2 * 4194304 / (3.2e12 * 0.9), 1e-12);
 }
 
 TEST(AttentionForm, GroupsArePackedWhereTheLibraryDoes) {
