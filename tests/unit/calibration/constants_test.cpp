@@ -13,6 +13,7 @@
 #include "calibration/evaluate.h"
 #include "calibration/fit.h"
 #include "calibration/fit_links.h"
+#include "calibration/intervals.h"
 #include "temporary_folder.h"
 
 namespace rooftile::calibration {
