@@ -57,6 +57,9 @@ void add_rest(const Architecture& arch, const Add& add) {
     add(arch.isa, "attention_granule",
         testing::number_text(static_cast<double>(attention->granule)));
     add(arch.isa, "attention_packs_groups", flag(attention->packs_groups));
+    add(arch.isa, "attention_split_numbers",
+        testing::number_text(static_cast<double>(attention->split_numbers)));
+    add(arch.isa, "attention_splits_windows", flag(attention->splits_windows));
   }
   if (!arch.counters) return;
   add(arch.isa, "tool", std::string(name_of(arch.counters->tool)));
