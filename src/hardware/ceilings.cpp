@@ -152,6 +152,9 @@ Result<Ceilings> parse_ceilings(std::string_view text, std::string file) {
   ROOFTILE_CHECK(read_origin(root, ceilings));
   ROOFTILE_CHECK(read_bandwidth(root, ceilings));
   ROOFTILE_CHECK(read_rate(root, ceilings));
+  ROOFTILE_CHECK(read_named(root, "latency", ceilings.latency));
+  ROOFTILE_CHECK(read_named(root, "link", ceilings.link));
+  ROOFTILE_CHECK(read_named(root, "product", ceilings.product));
   if (const auto launch = root.find("launch")) {
     ROOFTILE_TRY(ceilings.launch, measured<Seconds>(*launch));
   }
