@@ -301,11 +301,12 @@ void searched_candidates(const ops::ConvShape& c, DType dtype, const TimeMachine
   if (c.pass == ops::ConvPass::Forward) take(small_tile(c, dtype, g, limit()));
 }
 
+/// With im2col only on vector lanes: libraries feed matrix units with implicit GEMMs alone.
 std::optional<ConvCandidate> explicit_candidate(const ops::ConvShape& c, DType dtype,
                                                 const TimeMachine& g, const ProductTimer& product) {
   if (!product || c.pass == ops::ConvPass::FilterGradient) return std::nullopt;
   if (takes_plain_gemm(c, g)) return plain_gemm(c, product);
-  if (c.pass != ops::ConvPass::Forward) return std::nullopt;
+  if (c.pass != ops::ConvPass::Forward || g.tensor) return std::nullopt;
   return explicit_gemm(c, dtype, g, product);
 }
 
