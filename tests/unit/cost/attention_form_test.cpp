@@ -34,7 +34,7 @@ ops::KernelWork work_of(const ops::AttentionShape& shape) {
 
 AttentionCut cut(const ops::AttentionShape& shape, const hardware::GpuSpec& on) {
   const ops::KernelWork work = work_of(shape);
-  const Job job{.work = work, .units = {DType::Bf16, hardware::Pipe::Tensor}};
+  const Job job{.work = work, .roof = {}, .units = {DType::Bf16, hardware::Pipe::Tensor}};
   return cut_attention(job, shape, chip(), on, starting<ClockConstants>());
 }
 AttentionCut cut(const ops::AttentionShape& shape, bool packs = true) {
@@ -107,8 +107,8 @@ TEST(AttentionForm, PartsOfTheKeysAreThoseOfTheLibrary) {
 TEST(AttentionForm, ProductsRunAtTheClockThatThePowerSustains) {
   const hardware::RateKey bf16{DType::Bf16, hardware::Pipe::Tensor};
   hardware::GpuSpec on = gpu(true);
-  on.process = "4 nm", on.peak[bf16] = FlopRate::from_base(989.4e12);
-  on.clock.boost = Frequency::from_base(1.41e9);
+  on.process = "4 nm", on.peak[bf16] = FlopsPerSecond::from_base(989.4e12);
+  on.clock.boost = Hertz::from_base(1.41e9);
   // 989.4 x 4.5 W x 0.104 are 463 W; a third of that slows down by the cube root of three.
   on.power_watt = 989.4 * 4.5 * 0.104 / 3;
   EXPECT_NEAR(cut(prompt(), on).product_seconds, 1.1192e-6 * std::cbrt(3.0), 1e-9);
