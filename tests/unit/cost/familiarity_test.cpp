@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/catalog.h"
-#include "hardware/load.h"
+#include "hardware/machine.h"
 
 namespace rooftile::cost::learned {
 namespace {
