@@ -210,9 +210,10 @@ bool takes_plain_gemm(const ops::ConvShape& c, const TimeMachine& g) {
   return is_plain_gemm(c) && (rows == 1 || ctas < g.sms);
 }
 
-ConvCandidate plain_gemm(const ops::ConvShape& c, const ProductTimer& product) {
+std::optional<ConvCandidate> plain_gemm(const ops::ConvShape& c, const ProductTimer& product) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
   ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm, .product = product(gemm)};
+  if (!out.product) return std::nullopt;
   out.read = out.product->read;
   out.written = out.product->written;
   out.flops = 2.0 * real(gemm.m) * real(gemm.n) * real(gemm.k) * real(gemm.batch);
@@ -220,9 +221,11 @@ ConvCandidate plain_gemm(const ops::ConvShape& c, const ProductTimer& product) {
 }
 
 /// im2col reads the image and writes the m x k matrix before the product begins.
-ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
-                            const ProductTimer& product) {
-  ConvCandidate out = plain_gemm(c, product);
+std::optional<ConvCandidate> explicit_gemm(const ops::ConvShape& c, DType dtype,
+                                           const TimeMachine& g, const ProductTimer& product) {
+  auto found = plain_gemm(c, product);
+  if (!found) return std::nullopt;
+  ConvCandidate& out = *found;
   const ops::GemmShape gemm = traffic::gemm_of(c);
   const double element = element_of(dtype);
   const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
@@ -240,7 +243,7 @@ ConvCandidate explicit_gemm(const ops::ConvShape& c, DType dtype, const TimeMach
   out.product->seconds = terms.time().base();
   out.read.l1 += image, out.read.l2 += image, out.read.dram += image;
   out.written += matrix;
-  return out;
+  return found;
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ struct LibraryProduct {
   traffic::ReadBytes read = {};
   double written = 0;  ///< bytes
 };
-/// Times one: a predictor has one time for a product, whoever launches it.
-using ProductTimer = std::function<LibraryProduct(const ops::GemmShape& gemm)>;
+/// Times one: a predictor has one time for a product, whoever launches it. Nothing where it has none.
+using ProductTimer = std::function<std::optional<LibraryProduct>(const ops::GemmShape& gemm)>;
 
 struct ConvTimeOptions {
   bool implicit_gemm_only = false;

@@ -136,6 +136,7 @@ AttentionCut cut_attention(const Job& job, const ops::AttentionShape& shape, con
     cut.splits = std::clamp(std::floor(chip.sms / cut.ctas), 1.0, parts_of(shape, kernels_of(gpu)));
   cut.product_seconds = pairs * pair_flop * chip.sms / chip.peak *
                         tensor_slowdown(gpu, job.units, clock).value_or(1.0);
+  cut.units = full_units(gpu, job.units);
   cut.exponential_seconds = pairs / rate;
   cut.head = static_cast<double>(shape.head_dim) / kUsualHead;
   cut.stream_seconds = work.moved().base() / streaming;
@@ -149,8 +150,9 @@ AttentionCut cut_attention(const Job& job, const ops::AttentionShape& shape, con
 }
 
 Breakdown attention_time(const AttentionCut& cut, const AttentionParameters& p, bool resident) {
-  const double block = cut.product_seconds * p.products + cut.exponential_seconds * p.exponentials +
-                       cut.head * p.block;
+  const double fed = cut.product_seconds / cut.units * p.products +
+                     cut.exponential_seconds * p.exponentials + cut.head * p.block;
+  const double block = cut.units > 1 ? std::max(fed, cut.product_seconds) : fed;
   const double all = (cut.blocks * block + cut.ctas * cut.splits * p.tile) / cut.sms;
   const double longest = cut.longest / cut.splits * block + p.tile;
   Breakdown time{.join = p.join};

@@ -35,6 +35,7 @@ struct AttentionCut {
   double splits = 1;   ///< parts of the keys that run apart
   double sms = 1;
   double product_seconds = 0;      ///< of a block at the data sheet's rate
+  double units = 1;                ///< Chip::units
   double exponential_seconds = 0;  ///< of a block
   double head = 1;                 ///< size of a head over 128
   double stream_seconds = 0;       ///< of the moved bytes at the attained bandwidth

@@ -157,6 +157,13 @@ Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& we
   return bound_to(job, chip_of(machine, weights));
 }
 
+double full_units(const hardware::GpuSpec& gpu, hardware::RateKey key) {
+  const auto own = gpu.sm.flop_per_clock.find(key);
+  const auto full = gpu.arch.sm.flop_per_clock.find(key);
+  if (own == gpu.sm.flop_per_clock.end() || full == gpu.arch.sm.flop_per_clock.end()) return 1;
+  return std::max(1.0, full->second / own->second);
+}
+
 Chip bound_to(const Job& job, Chip chip) {
   chip.peak = job.roof.compute.base();
   chip.bandwidth = job.roof.dram.base();

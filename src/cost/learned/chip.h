@@ -26,6 +26,7 @@ namespace rooftile::cost::learned {
 struct Chip {
   double sms = 1;
   double peak = 1;          ///< FLOP/s of the units the kernel runs on
+  double units = 1;         ///< those of full-rate parts of the instruction set, over these; >= 1
   double bandwidth = 1;     ///< bytes/s of DRAM, data sheet or measured
   double streaming = 1;     ///< fraction of it that streaming kernels attain
   double products = 1;      ///< fraction of it that products attain
@@ -44,6 +45,9 @@ Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& we
 /// In two steps: what all kernels share, without peak and bandwidth, and what the kernel adds.
 Chip chip_of(const hardware::Machine& machine, const Weights& weights);
 Chip bound_to(const Job& job, Chip chip);
+/// How much faster the units of full-rate parts are: export and consumer parts keep the caches and
+/// schedulers that feed units of two to four times their rate.
+double full_units(const hardware::GpuSpec& gpu, hardware::RateKey key);
 
 /// c: the board's own published rate, else what those of the other boards with its chip imply. A
 /// rate of FP16 holds for BF16 and the other way round where the data sheet's are equal.

@@ -57,8 +57,11 @@ double compute_seconds(const GemmCandidate& cut, const Chip& chip, const GemmPar
       std::exp(p.small_tile * cut.small + p.unaligned * cut.unaligned +
                p.aliased * std::clamp(cut.stride - p.alias_from, 0.0, kMostAliased));
   const double latency = chip.slower_clock * p.latency * (1.0 + p.more_waves * (effective - 1.0));
-  return plateau * slow * occupancy * effective * cut.wave_seconds * (cut.depth + p.depth) +
-         latency;
+  // What keeps units waiting takes as long where they are slower, and hides behind them.
+  const double fed =
+      plateau * slow * occupancy * cut.wave_seconds / chip.units * (cut.depth + p.depth);
+  const double busy = std::max(plateau, 1.0) * cut.wave_seconds * cut.depth;
+  return effective * (chip.units > 1 ? std::max(fed, busy) : fed) + latency;
 }
 
 double l2_seconds(const GemmCandidate& cut, const Chip& chip, const GemmParameters& p) {

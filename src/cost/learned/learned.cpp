@@ -126,6 +126,7 @@ std::optional<FormTime> gemm_form_on(const Question& q, const ops::GemmShape& sh
   if (model == nullptr) return std::nullopt;
   Chip chip = clocked(q.chip, *model);
   chip.peak = peak;
+  chip.units = full_units(q.machine.gpu, units);
   const GemmTime time =
       gemm_time(traffic::product_work(q.job.work, shape, q.job.copies), chip, *model, q.machine.gpu,
                 q.weights, plateau_of(q, units, peak, model->plateau));
@@ -183,7 +184,7 @@ Job product_job(const Job& conv, const ops::GemmShape& gemm) {
   return job;
 }
 
-LibraryProduct library_product(const Question& conv, const ops::GemmShape& gemm) {
+std::optional<LibraryProduct> library_product(const Question& conv, const ops::GemmShape& gemm) {
   const Job job = product_job(conv.job, gemm);
   const Question q{.job = job,
                    .machine = conv.machine,
@@ -191,19 +192,17 @@ LibraryProduct library_product(const Question& conv, const ops::GemmShape& gemm)
                    .model = conv.model,
                    .chip = conv.chip,
                    .facts = conv.facts};
-  LibraryProduct none;
-  none.seconds = std::numeric_limits<double>::infinity();
   const auto form = gemm_form(q, gemm);
-  if (!form) return none;
+  if (!form) return std::nullopt;  // the weights hold no product on these units
   const traffic::Traffic bytes = planned(job, q.machine, form->plan, form->misses).traffic;
   const Bytes written = bytes.dram_written;
-  return {.breakdown = form->gpu,
-          .seconds = form->gpu.time().base(),
-          .plan = *form->plan,
-          .read = {.l1 = (bytes.l1 - written).base(),
-                   .l2 = (bytes.l2 - written).base(),
-                   .dram = bytes.dram_read.base()},
-          .written = written.base()};
+  return LibraryProduct{.breakdown = form->gpu,
+                        .seconds = form->gpu.time().base(),
+                        .plan = *form->plan,
+                        .read = {.l1 = (bytes.l1 - written).base(),
+                                 .l2 = (bytes.l2 - written).base(),
+                                 .dram = bytes.dram_read.base()},
+                        .written = written.base()};
 }
 
 ConvTimeOptions conv_options(const Question& q) {

@@ -354,23 +354,22 @@ Status ConfigScope::check_spelling() const {
     read.insert(read.end(), keys.begin(), keys.end());
     if (!found.present) absent.push_back(keys.front());
   }
-  ROOFTILE_TRY(const auto ignored, family_.all("ignored"));
-  for (const JsonView& view : ignored) {
+  std::vector<std::string> ignored;
+  ROOFTILE_TRY(const auto views, family_.all("ignored"));
+  for (const JsonView& view : views) {
     ROOFTILE_TRY(std::string key, view.string());
-    read.push_back(std::move(key));
+    ignored.push_back(std::move(key));
   }
   ROOFTILE_TRY(const auto places, sections(std::nullopt));
   const JsonView& object = places.front();
   ROOFTILE_TRY(const auto members, object.members());
+  const auto contains = [](const auto& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
   for (const auto& [name, value] : members) {
-    if (std::find(read.begin(), read.end(), name) != read.end() ||
-        std::find(kOtherKeys.begin(), kOtherKeys.end(), name) != kOtherKeys.end()) {
-      continue;
-    }
-    if (std::find(kBlockKeys.begin(), kBlockKeys.end(), name) != kBlockKeys.end() &&
-        is_more_than_one(value)) {
-      sizes_.unread.push_back(name);
-    }
+    if (contains(read, name)) continue;
+    if (contains(kBlockKeys, name) && is_more_than_one(value)) sizes_.unread.push_back(name);
+    if (contains(ignored, name) || contains(kOtherKeys, name)) continue;
     for (const std::string& key : absent) {
       const std::size_t allowed = key.size() < 8 ? 1 : 2;
       if (edit_distance(name, key) > allowed) continue;

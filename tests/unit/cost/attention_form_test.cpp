@@ -13,7 +13,7 @@ namespace {
 /// 132 SMs, 989.4 TFLOP/s, 3.2 TB/s of which 0.9 are attained.
 Chip chip() {
   Chip c;
-  c.sms = 132, c.peak = 989.4e12, c.bandwidth = 3.2e12, c.streaming = 0.9, c.clock = 1.83e9;
+  c.sms = 132, c.peak = 989.4e12, c.bandwidth = 3.2e12, c.products = 0.9, c.clock = 1.83e9;
   return c;
 }
 
@@ -102,6 +102,22 @@ TEST(AttentionForm, PartsOfTheKeysAreThoseOfTheLibrary) {
   EXPECT_DOUBLE_EQ(cut(decode, on).splits, 2);  // the window sees half of them
   on.arch.library.attention->splits_windows = false;
   EXPECT_DOUBLE_EQ(cut(decode, on).splits, 1);
+}
+
+TEST(AttentionForm, SlowerUnitsHideWhatKeepsThemWaiting) {
+  const hardware::RateKey bf16{DType::Bf16, hardware::Pipe::Tensor};
+  hardware::GpuSpec on = gpu(true);
+  on.sm.flop_per_clock[bf16] = 1024, on.arch.sm.flop_per_clock[bf16] = 4096;
+  AttentionCut c = cut(prompt(), on);
+  EXPECT_DOUBLE_EQ(c.units, 4);
+  AttentionParameters p = starting<AttentionParameters>();
+  p.products = 1.25, p.exponentials = 0, p.block = 0, p.tile = 0;
+  c.exponential_seconds = 0, c.longest = 0;
+  EXPECT_NEAR(attention_time(c, p, true).of(Resource::Compute).base(),
+              c.blocks * c.product_seconds / c.sms, 1e-12);
+  c.units = 1;
+  EXPECT_NEAR(attention_time(c, p, true).of(Resource::Compute).base(),
+              1.25 * c.blocks * c.product_seconds / c.sms, 1e-12);
 }
 
 TEST(AttentionForm, ProductsRunAtTheClockThatThePowerSustains) {

@@ -47,6 +47,22 @@ TEST(GemmForm, OneFullWave) {
   EXPECT_NEAR(gemm_seconds(cut, attained(), p, 1.5, 1.0), 6.291456e-4 * 1.0000483, 1e-9);
 }
 
+TEST(GemmForm, SlowerUnitsOfTheSameSmWaitLess) {
+  // The wave of OneFullWave takes 3.355443e-4 s at peak and 1.5 x 1.25 as long. With units of a
+  // quarter of the rate that the SM feeds, waiting takes 1.875 / 4 of the time at peak: it hides.
+  GemmParameters p = plain();
+  p.one_wave = 0.25;
+  Chip slower = attained();
+  slower.units = 4;
+  const GemmCandidate cut = cut_gemm(product(1280, 1280, 1024), slower, {128, 128}, 1);
+  EXPECT_NEAR(gemm_seconds(cut, slower, p, 1.5, 1.0), 1.5 * 3.355443e-4, 1e-7);
+  // Tiles four octaves smaller wait so long that it shows again: exp(0.5 x 4) x 1.25 / 4 = 2.31.
+  p.small_tile = 0.5;
+  const GemmCandidate small = cut_gemm(product(320, 320, 1024), slower, {32, 32}, 1);
+  EXPECT_NEAR(gemm_seconds(small, slower, p, 1.0, 1.0), std::exp(2.0) * 1.25 / 4 * 3.355443e-4 / 16,
+              1e-6);
+}
+
 TEST(GemmForm, TheTailIsPartlyHidden) {
   // 10 x 11 = 110 tiles: w = 1.1, W = 2; weff = 2 - (1 - 0.5) * 0.9 * 1 = 1.55; two waves cost 10
   // %: 1.1 * 1.55 * 3.2768e-7 * 1024 = 5.7210e-4 s.

@@ -152,11 +152,11 @@ TEST(Chart, PredictionsAboveARoofSayWhy) {
   p.algorithm = "winograd_fused";
   EXPECT_NE(above_roof_reason(p, roofs()).find("Winograd"), std::string::npos);
   p.algorithm.clear();
-  EXPECT_NE(above_roof_reason(p, roofs()).find("data sheet"), std::string::npos);
+  EXPECT_NE(above_roof_reason(p, roofs()).find("data-sheet"), std::string::npos);
   p.time = from_ms(2.0);  // 7.5 of 10 TFLOP/s
   EXPECT_EQ(above_roof_reason(p, roofs()), "");
   p.bytes[2] = Bytes::from_base(3e9);  // 1.5 of 1 TB/s
-  EXPECT_NE(above_roof_reason(p, roofs()).find("data sheet"), std::string::npos);
+  EXPECT_NE(above_roof_reason(p, roofs()).find("data-sheet"), std::string::npos);
 }
 
 TEST(Checks, OneWarningPerReasonAboveTheRoof) {
