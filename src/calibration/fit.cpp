@@ -102,8 +102,8 @@ class Fitter {
     if (auto weights = parse_weights(shipped.content, shipped.name)) {
       shipped_ = *std::move(weights);
     } else {
-      notes_.push_back(fmt::format("{}: {}; what no row decides starts anew",
-                                   weights.error().where, weights.error().message));
+      notes_.push_back(fmt::format("{}: {}; what no row decides starts anew", weights.error().where,
+                                   weights.error().message));
       shipped_.constants = cost::starting_constants();
       for (const char* part : {"clock", "convolution", "step", "links"})
         shipped_.origins[part] = {};

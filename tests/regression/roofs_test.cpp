@@ -33,9 +33,9 @@ struct Step {
   const char* phase;
   std::int64_t batch;
 };
-constexpr std::array kSteps{Step{"llama3-8b", "prefill", 4},  Step{"llama3-8b", "decode", 8},
-                            Step{"gpt2-large", "infer", 4},   Step{"gpt2-large", "decode", 1},
-                            Step{"gpt2", "train", 4},         Step{"resnet50", "infer", 16},
+constexpr std::array kSteps{Step{"llama3-8b", "prefill", 4},   Step{"llama3-8b", "decode", 8},
+                            Step{"gpt2-large", "infer", 4},    Step{"gpt2-large", "decode", 1},
+                            Step{"gpt2", "train", 4},          Step{"resnet50", "infer", 16},
                             Step{"mixtral-8x7b", "decode", 4}, Step{"mobilenet-v2", "train", 16}};
 
 class Roofs : public ::testing::TestWithParam<const char*> {

@@ -162,14 +162,12 @@ TEST(HfNotes, ListTheSizesThatWereAssumed) {
   };
   using Notes = std::vector<std::string>;
   EXPECT_EQ(notes("llama", R"(, "hidden_size": 512, "num_key_value_heads": 8)"), Notes{});
-  EXPECT_EQ(
-      notes("llama", R"(, "hidden_size": 512)"),
-      Notes{"sizes: not in the file, assumed as in LlamaConfig: num_key_value_heads = 8"});
+  EXPECT_EQ(notes("llama", R"(, "hidden_size": 512)"),
+            Notes{"sizes: not in the file, assumed as in LlamaConfig: num_key_value_heads = 8"});
   EXPECT_EQ(notes("llama", R"(, "num_key_value_heads": 8)"),
             Notes{"sizes: not in the file, assumed as in LlamaConfig: hidden_size = 4096"});
-  EXPECT_EQ(
-      notes("llama", R"(, "hidden_size": null, "num_key_value_heads": 8)"),
-      Notes{"sizes: not in the file, assumed as in LlamaConfig: hidden_size = 4096 (null)"});
+  EXPECT_EQ(notes("llama", R"(, "hidden_size": null, "num_key_value_heads": 8)"),
+            Notes{"sizes: not in the file, assumed as in LlamaConfig: hidden_size = 4096 (null)"});
   EXPECT_EQ(notes("mistral", R"(, "hidden_size": 512)"),
             Notes{"sizes: not in the file, assumed as in MistralConfig: "
                   "num_key_value_heads = 8, sliding_window = 4096"});
