@@ -41,6 +41,16 @@ ImportOptions step(Step which, std::int64_t tokens = 64, std::int64_t batch = 1)
   return options;
 }
 
+const Node& node_named(const Graph& graph, std::string_view name) {
+  for (const Block& block : graph.blocks) {
+    for (const Node& node : block.nodes) {
+      if (node.name == name) return node;
+    }
+  }
+  ADD_FAILURE() << "no node " << name;
+  return graph.blocks.front().nodes.front();
+}
+
 Bytes moved(const Graph& graph) {
   Bytes total;
   for (const auto& kernel : execution::launches(graph, execution::default_launch_options(graph))) {
@@ -216,6 +226,20 @@ TEST(Families, GptOssAlternatesAndHasSinks) {
   EXPECT_EQ(graph.blocks[2].repeat, 2);
 }
 
+// One column per row of scores: with 101 keys 2 x 4 x 1 numbers, not 2 x 4 x 101.
+TEST(Families, ASinkIsReadOncePerRowOfScores) {
+  ImportOptions options = step(Step::Decode, 0, 2);
+  options.context = 100;
+  options.attention = AttentionKind::Eager;
+  const Graph graph = import(R"({"model_type": "gpt_oss", "intermediate_size": 32, "head_dim": 16,
+      "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 8, )" +
+                                 kSmall + "}",
+                             options);
+  const auto* cat = std::get_if<ops::Move>(&node_named(graph, "self_attn.with_sinks").op);
+  ASSERT_NE(cat, nullptr);
+  EXPECT_EQ(cat->others, 2 * 4 * 1);
+}
+
 TEST(Families, BartSharesItsTable) {
   const Graph infer = import(R"({"model_type": "bart", "d_model": 64, "encoder_layers": 2,
       "decoder_layers": 1, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
@@ -269,16 +293,6 @@ TEST(Families, WhisperAndImages) {
 }
 
 const std::string kQuantizable = R"({"model_type": "llama", "intermediate_size": 128, )" + kSmall;
-
-const Node& node_named(const Graph& graph, std::string_view name) {
-  for (const Block& block : graph.blocks) {
-    for (const Node& node : block.nodes) {
-      if (node.name == name) return node;
-    }
-  }
-  ADD_FAILURE() << "no node " << name;
-  return graph.blocks.front().nodes.front();
-}
 
 TEST(Quantized, Fp8BlocksRunInFp8) {
   const Graph graph = import(kQuantizable + R"(, "quantization_config": {"quant_method": "fp8",

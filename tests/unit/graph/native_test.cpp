@@ -80,6 +80,7 @@ TEST(NativeGraph, PoolingStridesByItsWindow) {
 TEST(NativeGraph, ShapesOfTensors) {
   EXPECT_EQ(infer("[2, 3, 4]", R"({"name": "n", "op": "flatten"})"), (Shape{2, 12}));
   EXPECT_EQ(infer("[2, 3, 4]", R"({"name": "n", "op": "flatten", "axis": 0})"), (Shape{24}));
+  EXPECT_EQ(infer("[5]", R"({"name": "n", "op": "flatten"})"), (Shape{5}));
   EXPECT_EQ(infer("[2, 3, 4]", R"({"name": "n", "op": "reshape", "shape": [4, 6]})"),
             (Shape{4, 6}));
   EXPECT_EQ(infer("[2, 3, 4]", R"({"name": "n", "op": "transpose", "order": [2, 0, 1]})"),
