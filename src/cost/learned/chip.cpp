@@ -161,7 +161,8 @@ double full_units(const hardware::GpuSpec& gpu, hardware::RateKey key) {
   const auto own = gpu.sm.flop_per_clock.find(key);
   const auto full = gpu.arch.sm.flop_per_clock.find(key);
   if (own == gpu.sm.flop_per_clock.end() || full == gpu.arch.sm.flop_per_clock.end()) return 1;
-  return std::max(1.0, full->second / own->second);
+  const double faster = std::max(1.0, full->second / own->second);
+  return faster / std::cbrt(faster);
 }
 
 Chip bound_to(const Job& job, Chip chip) {

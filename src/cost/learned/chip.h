@@ -26,7 +26,7 @@ namespace rooftile::cost::learned {
 struct Chip {
   double sms = 1;
   double peak = 1;          ///< FLOP/s of the units the kernel runs on
-  double units = 1;         ///< those of full-rate parts of the instruction set, over these; >= 1
+  double units = 1;         ///< full_units()
   double bandwidth = 1;     ///< bytes/s of DRAM, data sheet or measured
   double streaming = 1;     ///< fraction of it that streaming kernels attain
   double products = 1;      ///< fraction of it that products attain
@@ -46,7 +46,8 @@ Chip chip_of(const Job& job, const hardware::Machine& machine, const Weights& we
 Chip chip_of(const hardware::Machine& machine, const Weights& weights);
 Chip bound_to(const Job& job, Chip chip);
 /// How much faster the units of full-rate parts are: export and consumer parts keep the caches and
-/// schedulers that feed units of two to four times their rate.
+/// schedulers that feed units of two to four times their rate. On the same power those would clock
+/// lower, by the cube root at most (attained.h).
 double full_units(const hardware::GpuSpec& gpu, hardware::RateKey key);
 
 /// c: the board's own published rate, else what those of the other boards with its chip imply. A
