@@ -83,8 +83,8 @@ std::int64_t ExpertLinear::touched() const {
   if (top_k <= 0 || top_k >= experts) return std::min(slots, experts);
   const auto all = static_cast<double>(experts);
   const double tokens = static_cast<double>(slots) / static_cast<double>(top_k);
-  const double hit = all * (1.0 - std::pow(1.0 - static_cast<double>(top_k) / all, tokens));
-  return std::clamp(std::llround(hit), 1LL, static_cast<long long>(std::min(slots, experts)));
+  const double expected = all * (1.0 - std::pow(1.0 - static_cast<double>(top_k) / all, tokens));
+  return std::clamp(std::llround(expected), 1LL, static_cast<long long>(std::min(slots, experts)));
 }
 
 Status ExpertLinear::check() const {

@@ -12,6 +12,7 @@
 
 #include "aggregate/communication.h"
 #include "core/number_of.h"
+#include "core/provenance.h"
 #include "core/text.h"
 #include "cost/predictor.h"
 #include "hardware/system.h"
