@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "cost/conv_estimate.h"
 #include "cost/delta/product.h"
 #include "cost/predictor.h"
 #include "default_constants.h"
@@ -253,6 +255,19 @@ TEST(DeltaProduct, AVectorTimesAMatrixIsBoundByDram) {
     EXPECT_DOUBLE_EQ(product.time.dram, seconds);
     EXPECT_LT(product.time.total(), 1.2 * seconds);
     EXPECT_DOUBLE_EQ(product.read.dram, product.read.least);
+  }
+}
+
+// Weights that were fitted without products know no explicit GEMM.
+TEST(ConvCandidates, NoTimeOfAProductIsNoExplicitGemm) {
+  const TimeMachine v100 = fp32("v100-pcie-32gb");
+  const ConvTimeOptions options{.product = [](const ops::GemmShape&) { return std::nullopt; }};
+  for (const ops::ConvShape& conv :
+       {ops::ConvShape{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512}, layer_3x3()}) {
+    for (const ConvCandidate& c : conv_candidates(conv, DType::Fp32, v100, options)) {
+      EXPECT_NE(c.algorithm, ConvAlgorithm::ExplicitGemm);
+    }
+    EXPECT_GT(plan_of(fastest_conv(conv, DType::Fp32, v100, options).time).tile_k, 0);
   }
 }
 
