@@ -63,8 +63,9 @@ void add_generate(CLI::App& app, Context& context) {
   command->footer(
       "A fixed --batch goes through prefill and then osl - 1 decode steps over a growing cache. "
       "With --concurrency, a server keeps that many requests in flight and mixes new prompts into "
-      "the decode steps: a token takes one decode step plus a fitted share of batch / osl x the "
-      "prefill of one prompt. Prefix caching and speculative decoding are not modelled. Energy "
+      "the decode steps: a token takes one decode step plus batch / osl x a fitted share of what a "
+      "prompt adds to the step that it rides along with. Prefix caching and speculative decoding "
+      "are not modelled. Energy "
       "assumes boards at their power limit, so it is an upper bound.\n"
       "\n"
       "Examples:\n"
