@@ -355,10 +355,14 @@ class CpuDevice final : public Device {
     description_.max_clock = topology.max_clock;
     if (const auto core = core_name(id)) {
       description_.notes.push_back(fmt::format("limits are those of {} cores", *core));
-    } else {
-      description_.notes.emplace_back(
-          "the units of these cores are not known: limits are those of the widest cores there are");
+      return;
     }
+    const auto contradicted = contradiction(id);
+    description_.notes.push_back(
+        (contradicted
+             ? fmt::format("the processor does not state its real model (it has {})", *contradicted)
+             : std::string("the units of these cores are not known")) +
+        ": limits are those of the widest cores there are");
   }
 
   const KernelTable& base_;

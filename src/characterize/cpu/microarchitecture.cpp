@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -16,6 +19,7 @@ namespace {
 /// Links per cycle of one core; absent: not documented, or the core has no such instruction.
 struct Core {
   std::string_view name = {};
+  std::span<const Extension> extensions = {};
   std::optional<double> mul_then_add = {};  ///< 128-bit pairs of a multiplication and an addition
   std::optional<double> fma_256 = {}, fma_512 = {};
   std::optional<double> fma_fp16_512 = {};
@@ -24,31 +28,45 @@ struct Core {
   std::optional<double> madd_256 = {};  ///< vpmaddubsw, vpmaddwd and vpaddd
 };
 
+constexpr std::array kAvx512{Extension::Avx512};
+constexpr std::array kAvx512Bf16{Extension::Avx512, Extension::Avx512Bf16};
+constexpr std::array kAvx512VnniBf16{Extension::Avx512, Extension::Avx512Bf16, Extension::AvxVnni};
+constexpr std::array kUpToAmx{Extension::Avx512, Extension::Avx512Bf16, Extension::Avx512Fp16,
+                              Extension::AvxVnni, Extension::Amx};
+
 // Intel: FMA, multiplication and addition on ports 0 and 1 up to 256 bits; with 512 bits these two
 // are one unit, and the server cores have a second one on port 5 [Optimization Reference Manual,
 // port tables]. VNNI and FP16 run where FMA does [uops.info].
 constexpr Core kHaswell{.name = "Haswell", .mul_then_add = 1, .fma_256 = 2, .madd_256 = 0.5};
 constexpr Core kSkylake{.name = "Skylake", .mul_then_add = 1, .fma_256 = 2, .madd_256 = 1};
-constexpr Core kSkylakeServer{.name = "Skylake-SP", .mul_then_add = 1, .fma_256 = 2, .madd_256 = 1};
+constexpr Core kSkylakeServer{.name = "Skylake-SP",
+                              .extensions = kAvx512Bf16,  // BF16: Cooper Lake
+                              .mul_then_add = 1,
+                              .fma_256 = 2,
+                              .madd_256 = 1};
 constexpr Core kSkylakeServer1{.name = "Skylake-SP",
+                               .extensions = kAvx512Bf16,
                                .mul_then_add = 1,
                                .fma_256 = 2,
                                .fma_512 = 1,
                                .dot_int8_512 = 1,
                                .madd_256 = 1};
 constexpr Core kSkylakeServer2{.name = "Skylake-SP",
+                               .extensions = kAvx512Bf16,
                                .mul_then_add = 1,
                                .fma_256 = 2,
                                .fma_512 = 2,
                                .dot_int8_512 = 2,
                                .madd_256 = 1};
 constexpr Core kIceLakeClient{.name = "Ice Lake",
+                              .extensions = kAvx512,
                               .mul_then_add = 1,
                               .fma_256 = 2,
                               .fma_512 = 1,
                               .dot_int8_512 = 1,
                               .madd_256 = 1};
 constexpr Core kIceLakeServer{.name = "Ice Lake-SP",
+                              .extensions = kAvx512,
                               .mul_then_add = 1,
                               .fma_256 = 2,
                               .fma_512 = 2,
@@ -57,6 +75,7 @@ constexpr Core kIceLakeServer{.name = "Ice Lake-SP",
 // Golden Cove also adds on port 5, so three of multiplication and addition fit into a cycle. One
 // vdpbf16ps per two cycles: measured on model CFh (BF16 is the business of AMX there).
 constexpr Core kGoldenCoveServer{.name = "Sapphire Rapids",
+                                 .extensions = kUpToAmx,
                                  .mul_then_add = 1.5,
                                  .fma_256 = 2,
                                  .fma_512 = 2,
@@ -66,6 +85,7 @@ constexpr Core kGoldenCoveServer{.name = "Sapphire Rapids",
                                  .dot_int8_512 = 2,
                                  .madd_256 = 1};
 constexpr Core kRedwoodCoveServer{.name = "Granite Rapids",
+                                  .extensions = kUpToAmx,
                                   .mul_then_add = 1.5,
                                   .fma_256 = 2,
                                   .fma_512 = 2,
@@ -82,12 +102,14 @@ constexpr Core kZen{.name = "Zen", .mul_then_add = 2, .fma_256 = 1};
 constexpr Core kZen2{.name = "Zen 2", .mul_then_add = 2, .fma_256 = 2};
 constexpr Core kZen3{.name = "Zen 3", .mul_then_add = 2, .fma_256 = 2, .madd_256 = 1};
 constexpr Core kZen4{.name = "Zen 4",
+                     .extensions = kAvx512Bf16,
                      .mul_then_add = 2,
                      .fma_256 = 2,
                      .fma_512 = 1,
                      .dot_int8_512 = 1,
                      .madd_256 = 1};
 constexpr Core kZen5{.name = "Zen 5",
+                     .extensions = kAvx512VnniBf16,
                      .mul_then_add = 2,
                      .fma_256 = 2,
                      .fma_512 = 2,
@@ -95,6 +117,7 @@ constexpr Core kZen5{.name = "Zen 5",
                      .dot_int8_512 = 2,
                      .madd_256 = 1};
 constexpr Core kZen5Mobile{.name = "Zen 5, 256-bit",
+                           .extensions = kAvx512VnniBf16,
                            .mul_then_add = 2,
                            .fma_256 = 2,
                            .fma_512 = 1,
@@ -162,7 +185,8 @@ const Core* skylake_server(std::string_view brand) {
   return &kSkylakeServer;
 }
 
-const Core* find_core(const ProcessorId& id) {
+/// The core that the model number states.
+const Core* stated_core(const ProcessorId& id) {
   if (id.hybrid) return nullptr;
   const auto* const found = std::find_if(kModels.begin(), kModels.end(), [&](const Models& m) {
     return m.vendor == id.vendor && m.family == id.family && m.first <= id.model &&
@@ -170,6 +194,32 @@ const Core* find_core(const ProcessorId& id) {
   });
   if (found == kModels.end()) return nullptr;
   return found->core == &kSkylakeServer ? skylake_server(id.brand) : found->core;
+}
+
+std::string_view name_of(Extension extension) {
+  switch (extension) {
+    case Extension::Avx512: return "AVX-512";
+    case Extension::Avx512Bf16: return "AVX512-BF16";
+    case Extension::Avx512Fp16: return "AVX512-FP16";
+    case Extension::AvxVnni: return "AVX-VNNI";
+    case Extension::Amx: return "AMX";
+  }
+  return "";
+}
+
+/// The first instructions of the processor that a core does not have.
+std::optional<Extension> missing_in(const Core& core, const ProcessorId& id) {
+  for (const Extension has : id.extensions) {
+    if (std::find(core.extensions.begin(), core.extensions.end(), has) == core.extensions.end()) {
+      return has;
+    }
+  }
+  return std::nullopt;
+}
+
+const Core* find_core(const ProcessorId& id) {
+  const Core* core = stated_core(id);
+  return core != nullptr && !missing_in(*core, id) ? core : nullptr;
 }
 
 std::optional<double> column(const Core& core, Link link, int vector_bytes) {
@@ -205,7 +255,17 @@ ProcessorId this_processor(const std::string& brand) {
   const bool extended = family == 0xf || family == 6;
   id.family = family == 0xf ? family + ((a >> 20U) & 0xffU) : family;
   id.model = extended ? model + (((a >> 16U) & 0xfU) << 4U) : model;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) id.hybrid = ((d >> 15U) & 1U) != 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return id;
+  const auto note = [&id](unsigned word, unsigned bit, Extension extension) {
+    if (((word >> bit) & 1U) != 0) id.extensions.push_back(extension);
+  };
+  id.hybrid = ((d >> 15U) & 1U) != 0;
+  note(b, 16, Extension::Avx512);
+  note(d, 23, Extension::Avx512Fp16);
+  note(d, 24, Extension::Amx);  // AMX-TILE
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0) return id;
+  note(a, 4, Extension::AvxVnni);
+  note(a, 5, Extension::Avx512Bf16);
 #endif
   return id;
 }
@@ -214,6 +274,14 @@ std::optional<std::string> core_name(const ProcessorId& id) {
   const Core* core = find_core(id);
   if (core == nullptr) return std::nullopt;
   return std::string(core->name);
+}
+
+std::optional<std::string> contradiction(const ProcessorId& id) {
+  const Core* core = stated_core(id);
+  if (core == nullptr) return std::nullopt;
+  const auto missing = missing_in(*core, id);
+  if (!missing) return std::nullopt;
+  return fmt::format("{}, which {} does not have", name_of(*missing), core->name);
 }
 
 std::optional<double> links_per_cycle(const ProcessorId& id, Link link, int vector_bytes) {

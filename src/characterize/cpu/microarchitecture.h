@@ -3,7 +3,8 @@
 // What the units of a core can do per cycle at most, by microarchitecture: the limit that a
 // measured rate is compared with. A processor that is not in the table, or of which a column is
 // not documented, has no limit of its own; then only the widest core that exists bounds the rate,
-// and no "of limit" is shown. Hybrid processors count as unknown: their cores differ.
+// and no "of limit" is shown. Hybrid processors count as unknown: their cores differ. So do those
+// that can do what the model they state cannot: some virtual machines state any model.
 //
 // Sources, named in the table: Intel's Optimization Reference Manual (port tables) and Xeon
 // Scalable technical overview (number of 512-bit units), AMD's Software Optimization Guides per
@@ -14,11 +15,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "characterize/cpu/kernels.h"
 #include "core/units.h"
 
 namespace rooftile::characterize::cpu {
+
+/// Instructions that tell the generations of cores apart.
+enum class Extension : std::uint8_t { Avx512, Avx512Bf16, Avx512Fp16, AvxVnni, Amx };
 
 /// As CPUID tells it: extended family and model added as the vendors' manuals say.
 struct ProcessorId {
@@ -26,6 +32,7 @@ struct ProcessorId {
   std::int64_t family = 0, model = 0;
   bool hybrid = false;  ///< cores of several kinds
   std::string brand;    ///< "Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz"
+  std::vector<Extension> extensions = {};
 };
 
 /// The processor this runs on.
@@ -33,6 +40,9 @@ ProcessorId this_processor(const std::string& brand);
 
 /// "Zen 4"; nothing for a processor that is not in the table.
 std::optional<std::string> core_name(const ProcessorId& id);
+
+/// "AVX512-FP16, which Ice Lake does not have": why the stated model is not the core's.
+std::optional<std::string> contradiction(const ProcessorId& id);
 
 /// Links (kernels.h) on vectors of `vector_bytes` that one core starts per cycle.
 std::optional<double> links_per_cycle(const ProcessorId& id, Link link, int vector_bytes);

@@ -11,10 +11,20 @@ namespace rooftile::characterize::cpu {
 namespace {
 
 ProcessorId intel(std::int64_t model, const std::string& brand = "") {
-  return {.vendor = "GenuineIntel", .family = 6, .model = model, .hybrid = false, .brand = brand};
+  return {.vendor = "GenuineIntel",
+          .family = 6,
+          .model = model,
+          .hybrid = false,
+          .brand = brand,
+          .extensions = {}};
 }
 ProcessorId amd(std::int64_t family, std::int64_t model) {
-  return {.vendor = "AuthenticAMD", .family = family, .model = model, .hybrid = false, .brand = ""};
+  return {.vendor = "AuthenticAMD",
+          .family = family,
+          .model = model,
+          .hybrid = false,
+          .brand = "",
+          .extensions = {}};
 }
 
 /// FP32 FLOP per cycle with vectors of `bytes`; 0: not known.
@@ -90,6 +100,26 @@ TEST(Microarchitecture, ClaimsNothingAboutTheUnknown) {
   }
   EXPECT_FALSE(links_per_cycle(amd(0x19, 0x11), Link::DotBf16, 64)) << "not documented";
   EXPECT_FALSE(links_per_cycle(amd(0x19, 0x01), Link::Fma, 64)) << "Zen 3 has no AVX-512";
+}
+
+/// A virtual machine that states Rocket Lake's model on a newer core measured 1.2 times its limit.
+TEST(Microarchitecture, AModelWithoutTheProcessorsInstructionsIsNotBelieved) {
+  ProcessorId id = intel(0xa7);
+  id.extensions = {Extension::Avx512};
+  EXPECT_EQ(core_name(id), "Ice Lake");
+  EXPECT_FALSE(contradiction(id));
+  id.extensions.push_back(Extension::Avx512Fp16);
+  EXPECT_EQ(contradiction(id), "AVX512-FP16, which Ice Lake does not have");
+  EXPECT_FALSE(core_name(id));
+  EXPECT_FALSE(links_per_cycle(id, Link::Fma, 64));
+  id.model = 0x8f;
+  EXPECT_EQ(core_name(id), "Sapphire Rapids");
+  ProcessorId zen = amd(0x19, 0x01);
+  zen.extensions = {Extension::Avx512, Extension::Avx512Bf16};
+  EXPECT_EQ(contradiction(zen), "AVX-512, which Zen 3 does not have");
+  zen.model = 0x11;
+  EXPECT_EQ(core_name(zen), "Zen 4");
+  EXPECT_FALSE(contradiction(intel(0xff))) << "a model that nobody knows";
 }
 
 TEST(Microarchitecture, NoCoreDoesMoreThanTheWidest) {
