@@ -4,7 +4,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/norm.h"
+
 namespace rooftile::cost::learned {
+
+namespace {
+
+/// A warp holds 32 elements in each of its 32 lanes [PyTorch's softmax: "persistent" up to 1024].
+constexpr double kWarpRow = 32.0 * 32.0;
+
+/// RMS norms have no kernel of an eager library, which would give every row a block: compiled ones
+/// and those of engines keep a narrow row (the norm of each head's queries and keys) in a warp.
+double resident_columns(const ops::KernelWork& work, const RowModel& model) {
+  return work.op == ops::RmsNorm::kName ? std::max(model.resident_row, kWarpRow)
+                                        : model.resident_row;
+}
+
+}  // namespace
 
 RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape, const Chip& chip,
                          const RowModel& model) {
@@ -12,7 +28,7 @@ RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape
   constexpr double kElementsPerLoad = 4;
   const auto rows = static_cast<double>(shape.rows);
   const auto columns = static_cast<double>(shape.columns);
-  const bool resident = columns <= model.resident_row;
+  const bool resident = columns <= resident_columns(work, model);
   const double block = columns <= model.short_row ? model.block_short : model.block_long;
   const double blocks = resident ? 1.0 : std::clamp(chip.threads / block, 1.0, kMaxBlocks);
   const double cache = std::max(chip.l2 + chip.sms * chip.l1, 1.0);

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace rooftile::cost::learned {
 namespace {
 
@@ -46,6 +49,24 @@ TEST(RowForm, RowsThatRegistersKeepAreReadOnce) {
   EXPECT_EQ(geometry(1600, 1024, 128).reread, 0);
   EXPECT_GT(geometry(1600, 1025, 128).rounds, 0);
   EXPECT_EQ(geometry(1600, 1025, 128).reread, 0.5);
+}
+
+TEST(RowForm, AWarpKeepsANarrowRowOfAnRmsNorm) {
+  ops::KernelWork work;
+  work.kind = ops::KernelClass::Norm;
+  RowModel model;
+  model.resident_row = 0;
+  Chip chip;
+  chip.sms = 10;
+  chip.threads = 2048;
+  const auto rounds = [&](std::string op, std::int64_t columns) {
+    work.op = std::move(op);
+    return row_geometry(work, {.rows = 32768, .columns = columns}, chip, model).rounds;
+  };
+  EXPECT_EQ(rounds("rms_norm", 128), 0);
+  EXPECT_EQ(rounds("rms_norm", 1024), 0);
+  EXPECT_GT(rounds("rms_norm", 1025), 0);
+  EXPECT_GT(rounds("ln", 128), 0) << "PyTorch's layer norm gives every row a block";
 }
 
 TEST(RowForm, PressureIsRowsInFlightAgainstTheCaches) {
