@@ -10,14 +10,16 @@ namespace rooftile::cost::learned {
 
 namespace {
 
-/// A warp holds 32 elements in each of its 32 lanes [PyTorch's softmax: "persistent" up to 1024].
-constexpr double kWarpRow = 32.0 * 32.0;
+constexpr double kElementsPerLoad = 4;
+constexpr double kWarp = 32;
 
-/// RMS norms have no kernel of an eager library, which would give every row a block: compiled ones
-/// and those of engines keep a narrow row (the norm of each head's queries and keys) in a warp.
-double resident_columns(const ops::KernelWork& work, const RowModel& model) {
-  return work.op == ops::RmsNorm::kName ? std::max(model.resident_row, kWarpRow)
-                                        : model.resident_row;
+/// RMS norms are kernels of engines and compilers, not of an eager library, which gives every row a
+/// block of one size: a narrow row (the norm of each head's queries and keys) has as many warps as
+/// one load of every thread takes.
+double threads_per_row(const ops::KernelWork& work, double columns, const RowModel& model) {
+  const double library = columns <= model.short_row ? model.block_short : model.block_long;
+  if (work.op != ops::RmsNorm::kName) return library;
+  return std::min(library, kWarp * std::ceil(columns / (kElementsPerLoad * kWarp)));
 }
 
 }  // namespace
@@ -25,11 +27,10 @@ double resident_columns(const ops::KernelWork& work, const RowModel& model) {
 RowGeometry row_geometry(const ops::KernelWork& work, const ops::RowShape& shape, const Chip& chip,
                          const RowModel& model) {
   constexpr double kMaxBlocks = 32;
-  constexpr double kElementsPerLoad = 4;
   const auto rows = static_cast<double>(shape.rows);
   const auto columns = static_cast<double>(shape.columns);
-  const bool resident = columns <= resident_columns(work, model);
-  const double block = columns <= model.short_row ? model.block_short : model.block_long;
+  const bool resident = columns <= model.resident_row;
+  const double block = threads_per_row(work, columns, model);
   const double blocks = resident ? 1.0 : std::clamp(chip.threads / block, 1.0, kMaxBlocks);
   const double cache = std::max(chip.l2 + chip.sms * chip.l1, 1.0);
 

@@ -51,22 +51,23 @@ TEST(RowForm, RowsThatRegistersKeepAreReadOnce) {
   EXPECT_EQ(geometry(1600, 1025, 128).reread, 0.5);
 }
 
-TEST(RowForm, AWarpKeepsANarrowRowOfAnRmsNorm) {
+TEST(RowForm, ANarrowRowOfAnRmsNormTakesFewerWarps) {
   ops::KernelWork work;
   work.kind = ops::KernelClass::Norm;
   RowModel model;
-  model.resident_row = 0;
+  model.block_short = model.block_long = 128, model.resident_row = 0;
   Chip chip;
   chip.sms = 10;
   chip.threads = 2048;
   const auto rounds = [&](std::string op, std::int64_t columns) {
     work.op = std::move(op);
-    return row_geometry(work, {.rows = 32768, .columns = columns}, chip, model).rounds;
+    return row_geometry(work, {.rows = 3200, .columns = columns}, chip, model).rounds;
   };
-  EXPECT_EQ(rounds("rms_norm", 128), 0);
-  EXPECT_EQ(rounds("rms_norm", 1024), 0);
-  EXPECT_GT(rounds("rms_norm", 1025), 0);
-  EXPECT_GT(rounds("ln", 128), 0) << "PyTorch's layer norm gives every row a block";
+  EXPECT_DOUBLE_EQ(rounds("rms_norm", 128), 10) << "one warp; an SM runs no more than 32 blocks";
+  EXPECT_DOUBLE_EQ(rounds("rms_norm", 384), 15) << "three warps, 21.3 blocks";
+  EXPECT_DOUBLE_EQ(rounds("rms_norm", 512), 20) << "a block of the library's";
+  EXPECT_DOUBLE_EQ(rounds("rms_norm", 4096), 20);
+  EXPECT_DOUBLE_EQ(rounds("ln", 128), 20) << "PyTorch's layer norm";
 }
 
 TEST(RowForm, PressureIsRowsInFlightAgainstTheCaches) {
