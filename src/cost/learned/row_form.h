@@ -9,10 +9,10 @@
 //
 //   x    = min(rows, SMs * blocks) * columns * size / (L2 + SMs * L1)
 //   mem  = bytes / (bandwidth * streaming) * traffic * (1 + reread * sigmoid((x - mid) / width))
-//   lat  = rows / (SMs * blocks) * (start + iteration * ceil(columns / (4 threads))) * 1410 MHz /
-//   clock t    = (mem^norm + lat^norm)^(1 / norm)
+//   lat  = rows / (SMs * blocks) * (start + iteration * ceil(columns / (4 threads))) * slowness
+//   t    = (mem^norm + lat^norm)^(1 / norm)
 //
-// with blocks = threads of an SM / threads of a row, at most 32.
+// with slowness = 1410 MHz / clock and blocks = threads of an SM / threads of a row, at most 32.
 #pragma once
 
 #include "cost/learned/chip.h"
