@@ -107,5 +107,18 @@ TEST(MoeRouting, DispatchAndCombineMirrorEachOther) {
             "a token cannot go to 3 of 2 experts");
 }
 
+// 10 tokens of 4 values, 2 slots each.
+TEST(MoeRouting, WorkOfItsSteps) {
+  MoeRouting op{.step = RoutingStep::Combine, .tokens = 10, .experts = 8, .top_k = 2, .width = 4};
+  EXPECT_EQ(forward_of(op)[0].flops, 160_FLOP);  // 20 * 4 weighted and summed
+  EXPECT_EQ(forward_of(op)[0].read, 400_B);      // 20 * 4 values and 20 weights
+  EXPECT_EQ(forward_of(op)[0].written, 160_B);   // 10 * 4
+  EXPECT_EQ(backward_of(op)[0].flops, 0_FLOP);   // a dispatch copies
+  op.step = RoutingStep::Select;
+  EXPECT_EQ(forward_of(op)[0].flops, 400_FLOP);  // 5 of each of 10 * 8
+  EXPECT_EQ(forward_of(op)[0].read, 320_B);      // 10 * 8 logits
+  EXPECT_EQ(forward_of(op)[0].written, 160_B);   // 20 weights and 20 experts
+}
+
 }  // namespace
 }  // namespace rooftile::ops

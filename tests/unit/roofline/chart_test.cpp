@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
 
 #include "profile/evaluate.h"
 #include "profile/importer.h"
@@ -178,6 +179,24 @@ TEST(Checks, OneWarningPerReasonAboveTheRoof) {
 TEST(Chart, TotalIntensityIsARatioOfSums) {
   const Chart chart = chart_of({kernel("a", 1.0, 10.0, 1.0), kernel("b", 1.0, 2.0, 2.0)});
   EXPECT_DOUBLE_EQ(chart.total.intensity(MemoryLevel::Dram)->base(), 4.0);  // 12 / 3
+}
+
+TEST(Checks, TimesInAnotherUnitAreNamedWithTheLimit) {
+  const auto message = [](double ms) {
+    const Chart chart = chart_of({kernel("a", ms, 10.0, 0.5), kernel("b", 20.0, 10.0, 0.5)});
+    const auto found = std::ranges::find(chart.warnings, "times", &profile::Warning::name);
+    return found == chart.warnings.end() ? std::string() : found->message;
+  };
+  // 10 launches in 4 us
+  EXPECT_EQ(message(4e-3),
+            "1 of 2 kernels took less than 0.5 us per launch, less than any kernel does: are the "
+            "times in another unit than the export says?");
+  EXPECT_EQ(message(6e-3), "");
+}
+
+TEST(Chart, ATimeOfNothingHasNoShares) {
+  const Chart chart = chart_of({kernel("a", 0.0, 10.0, 0.5)});
+  EXPECT_EQ(chart.points.at(0).time_fraction, 0.0);
 }
 
 TEST(Checks, NamedWarnings) {
