@@ -176,7 +176,9 @@ class BlockSplit {
     if (sizes.empty()) return shape;
     const bool heads = sizes.size() == 4 && axis + 1 < sizes.size();
     const std::size_t at = heads ? axis : sizes.size() - 1;
-    sizes[at] = part(sizes[at], heads ? "heads" : "columns");
+    // Logits are padded, whatever is done with them.
+    sizes[at] = !heads && sizes[at] == vocabulary_ ? ceil_div(sizes[at], ways_)
+                                                   : part(sizes[at], heads ? "heads" : "columns");
     return Shape(std::span<const std::int64_t>(sizes));
   }
 
@@ -282,9 +284,19 @@ class BlockSplit {
     return joint_;
   }
 
-  Placement place(Node&, ops::RmsNorm& op) {
+  Placement place(Node& node, ops::RmsNorm& op) {
     if (joint_.whole()) return {};
     if (op.shape.rank() != 4) return whole();
+    const std::int64_t groups = op.shape[axis()];
+    const std::int64_t shared_by = groups < ways_ && ways_ % groups == 0 ? ways_ / groups : 1;
+    if (shared_by > 1 && op.shape[3] % shared_by == 0 && copies_.count(index_) == 0) {
+      // Fewer groups than GPUs: those that share one add up their sums of squares.
+      const std::int64_t rows = op.shape[0] * op.shape[1] * op.shape[2] / groups;
+      op.shape = Shape{op.shape[0], axis() == kHeadsAxis ? 1 : op.shape[1],
+                       axis() == kHeadsAxis ? op.shape[2] : 1, op.shape[3] / shared_by};
+      node.reduced_output = rows;
+      return joint_;
+    }
     op.shape = part(op.shape, axis());  // per head
     return joint_;
   }
@@ -299,9 +311,13 @@ class BlockSplit {
   Placement place(Node&, ops::Move& op) {
     if (joint_.whole()) return {};
     const bool same_order = op.kind == ops::MoveKind::Where || op.kind == ops::MoveKind::Cast;
-    const std::size_t at = same_order ? axis() : kHeadsLastAxis;
+    // A copy turns the heads over: to the front where they were behind the tokens, else back.
+    const bool to_front = op.kind == ops::MoveKind::Contiguous && op.input.rank() == 4 &&
+                          joint_.layout == Layout::Columns;
+    const std::size_t at = to_front ? kHeadsAxis : same_order ? axis() : kHeadsLastAxis;
     op.input = part(op.input, at);
     if (op.result.rank() != 0) op.result = part(op.result, at);
+    if (to_front) return {.layout = Layout::Heads, .splits = joint_.splits};
     return {.layout = same_order ? joint_.layout : Layout::Columns, .splits = joint_.splits};
   }
 

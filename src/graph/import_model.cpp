@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/provenance.h"
 #include "core/text.h"
+#include "graph/family/config_scope.h"
 #include "graph/import/importer.h"
 
 namespace rooftile::graph {
@@ -254,8 +255,8 @@ namespace {
 
 constexpr std::string_view kConfigFile = "config.json";
 /// Where a model of several parts describes the one that works on tokens.
-constexpr std::array<std::string_view, 4> kLanguageSections{"text_config", "llm_config",
-                                                            "language_config", "lm_config"};
+constexpr std::array<std::string_view, 5> kLanguageSections{
+    "text_config", "llm_config", "language_config", "lm_config", "thinker_config/text_config"};
 constexpr std::string_view kQuantizationFile = "hf_quant_config.json";
 constexpr std::string_view kQuantizationExtension = ".hf_quant.json";
 
@@ -298,7 +299,7 @@ Status Model::read_quantization(const std::string& path) {
 
 JsonView Model::language() const {
   const JsonView root = document_.root();
-  return section_.empty() ? root : root.find(section_).value_or(root);
+  return section_.empty() ? root : find_path(root, section_).value_or(root);
 }
 
 Status Model::find_family(const Catalog& catalog) {
@@ -309,7 +310,7 @@ Status Model::find_family(const Catalog& catalog) {
   // A wrapper of a language model that is known, with an encoder that is not.
   for (const std::string_view section : kLanguageSections) {
     if (family) break;
-    const auto inner = root.find(section);
+    const auto inner = find_path(root, section);
     if (family.error().code != ErrorCode::Unsupported || !inner || !inner->is_object() ||
         !inner->find("model_type")) {
       continue;

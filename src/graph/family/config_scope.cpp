@@ -117,6 +117,14 @@ std::vector<std::string> SizeNotes::notes(std::string_view config) const {
   return notes;
 }
 
+std::optional<JsonView> find_path(const JsonView& object, std::string_view path) {
+  std::optional<JsonView> at = object;
+  for (const std::string_view step : split(path, '/')) {
+    if (at) at = at->find(step);
+  }
+  return at;
+}
+
 Result<Value> literal(const JsonView& view) {
   if (view.is_boolean()) return view.boolean().map([](bool b) { return Value(b); });
   if (view.is_string()) return view.string().map([](std::string s) { return Value(std::move(s)); });
@@ -216,18 +224,15 @@ Result<std::vector<JsonView>> ConfigScope::sections(const std::optional<JsonView
   if (in) {
     ROOFTILE_TRY(const auto names, texts(*in));
     for (const std::string& path : names) {
-      std::optional<JsonView> at = config_;
-      for (const std::string_view step : split(path, '/')) {
-        if (at) at = at->find(step);
-      }
+      const auto at = find_path(config_, path);
       if (at && at->is_object()) places.push_back(*at);
     }
     return places;
   }
   if (const auto section = family_.find("section")) {
     ROOFTILE_TRY(const auto names, texts(*section));
-    for (const std::string& name : names) {
-      const auto at = config_.find(name);
+    for (const std::string& path : names) {
+      const auto at = find_path(config_, path);
       if (at && at->is_object()) places.push_back(*at);
     }
   }
@@ -253,8 +258,8 @@ Result<ConfigScope::Found> ConfigScope::find_key(const JsonView& spec) const {
 }
 
 Result<Value> ConfigScope::read_key(const JsonView& spec) const {
-  constexpr std::array<std::string_view, 7> kKeys{"key",     "in",   "type",     "default",
-                                                  "derived", "when", "otherwise"};
+  constexpr std::array<std::string_view, 8> kKeys{"key",     "in",   "type",      "default",
+                                                  "derived", "when", "otherwise", "each"};
   ROOFTILE_CHECK(spec.expect_keys(kKeys));
   ROOFTILE_TRY(const JsonView type_field, spec.at("type"));
   ROOFTILE_TRY(const std::string type, type_field.string());
@@ -286,6 +291,23 @@ Result<Value> ConfigScope::read_absent(const JsonView& spec, const Found& found,
   return value;
 }
 
+/// One value of each object of a list; null where it is absent.
+Result<Value> ConfigScope::read_each(const JsonView& each, const JsonView& field) {
+  ROOFTILE_TRY(const std::string path, each.string());
+  ROOFTILE_TRY(const auto elements, field.elements());
+  if (elements.size() > kMaxListed) {
+    return field.error(fmt::format("the list has {} elements", elements.size()),
+                       fmt::format("up to {}", kMaxListed));
+  }
+  List list;
+  for (const JsonView& element : elements) {
+    const auto found = find_path(element, path);
+    ROOFTILE_TRY(Value value, found ? literal(*found) : Result<Value>(Value()));
+    list.push_back(std::move(value));
+  }
+  return Value(std::move(list));
+}
+
 Result<Value> ConfigScope::read_present(const JsonView& spec, const Found& found,
                                         std::string_view type) const {
   const JsonView& field = *found.view;
@@ -293,6 +315,7 @@ Result<Value> ConfigScope::read_present(const JsonView& spec, const Found& found
   if (type == "text") {
     return field.string().map([](std::string s) { return Value(std::move(s)); });
   }
+  if (const auto each = spec.find("each")) return read_each(*each, field);
   if (type == "list" || type == "any") return literal(field);
   if (type == "number") return field.number().map([](double n) { return Value(n); });
   if (type == "entries") {

@@ -67,6 +67,7 @@ class ConfigScope : public Scope {
   [[nodiscard]] Result<Value> read_key(const JsonView& spec) const;
   [[nodiscard]] Result<Value> read_present(const JsonView& spec, const Found& found,
                                            std::string_view type) const;
+  static Result<Value> read_each(const JsonView& each, const JsonView& field);
   [[nodiscard]] Result<Value> read_absent(const JsonView& spec, const Found& found,
                                           std::string_view type) const;
 
@@ -77,6 +78,9 @@ class ConfigScope : public Scope {
   mutable std::set<std::string, std::less<>> pending_;  ///< being evaluated: a cycle is an error
   mutable SizeNotes sizes_;
 };
+
+/// The member of a member: "text_config/vision". Nothing when a step is absent or null.
+std::optional<JsonView> find_path(const JsonView& object, std::string_view path);
 
 /// A JSON value as it stands: numbers, texts, true/false and lists of these.
 Result<Value> literal(const JsonView& view);

@@ -6,15 +6,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "core/text.h"
+#include "graph/family/quantized_modules.h"
 
 namespace rooftile::graph {
 
 namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 constexpr std::size_t kMaxPatterns = 20'000;
 
@@ -44,84 +48,9 @@ constexpr std::array kFormats{
     NamedFormat{"mxfp4", grouped(0.5, 1, 32), std::nullopt},
 };
 
-/// What a module of the model is, as names of files tell it.
-enum Role : std::uint8_t {
-  kAttention = 1,
-  kDense = 2,
-  kExperts = 4,
-  kShared = 8,
-  kRouter = 16,
-  kLogits = 32,
-  kAllRoles = 63
-};
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-std::uint8_t role_of(std::string_view block, std::string_view node) {
-  if (block == "head" || node == "lm_head") return kLogits;
-  if (node.starts_with("shared")) return kShared;
-  if (node == "moe.gate" || has(node, "router") || has(node, "shared_gate")) return kRouter;
-  if (node.starts_with("moe.")) return kExperts;
-  if (node.starts_with("mlp")) return kDense;
-  return kAttention;
-}
-
-/// A pattern of an exclusion list: "model.layers.3.self_attn*", "lm_head", "re:.*shared_experts.*".
-struct Pattern {
-  std::uint8_t roles = 0;
-  std::optional<std::int64_t> layer;  ///< nothing: all layers
-  std::string module;                 ///< a single projection; empty: all of the role
-};
-
-/// The last name of a dotted path, without wildcards.
-std::string last_name(std::string_view text) {
-  while (!text.empty() && (text.back() == '*' || text.back() == '.')) text.remove_suffix(1);
-  const std::size_t dot = text.rfind('.');
-  return std::string(dot == std::string_view::npos ? text : text.substr(dot + 1));
-}
-
-Pattern parse_pattern(std::string_view text) {
-  Pattern pattern;
-  std::string_view rest = text;
-  if (const std::size_t at = text.find("layers."); at != std::string_view::npos) {
-    const std::string_view tail = text.substr(at + 7);
-    const std::size_t digits = std::min(tail.find_first_not_of("0123456789"), tail.size());
-    if (digits > 0 && digits < 7) pattern.layer = parse_int(tail.substr(0, digits));
-    rest = tail.substr(digits);
-    if (rest.find_first_not_of("*.") == std::string_view::npos && pattern.layer) {
-      pattern.roles = kAllRoles;
-      return pattern;
-    }
-  }
-  const bool other = has(rest, "norm") || has(rest, "vis") || has(rest, "mtp") ||
-                     has(rest, "embed") || has(rest, "score") || has(rest, "indexer");
-  if (other) return pattern;
-  if (has(rest, "shared_expert")) {
-    pattern.roles = kShared;
-  } else if (has(rest, "experts")) {
-    pattern.roles = kExperts;
-  } else if (has(rest, "attn") || has(rest, "attention") || has(rest, "mixer") ||
-             has(rest, "mamba")) {
-    pattern.roles = kAttention;
-    const std::string module = last_name(rest);
-    if (has(module, "proj")) pattern.module = module;
-  } else if (has(rest, "lm_head") || last_name(rest) == "head") {
-    pattern.roles = kLogits;
-  } else if (has(rest, "_proj")) {
-    pattern.roles = kDense;
-  } else if (has(rest, "gate") || has(rest, "router")) {
-    pattern.roles = kRouter;
-  } else if (has(rest, "mlp") || has(rest, "ffn") || has(rest, "feed_forward")) {
-    pattern.roles = kDense | kExperts | kShared;
-  }
-  return pattern;
-}
-
 /// Which weights have which format.
 struct Rule {
-  std::vector<Pattern> patterns;
+  std::vector<ModulePattern> patterns;
   std::optional<ops::WeightFormat> format;  ///< nothing: the model's own
 };
 
@@ -139,7 +68,7 @@ Status read_patterns(const JsonView& view, Rule& rule) {
   if (elements.size() > kMaxPatterns) return view.error("the list of modules is too long");
   for (const JsonView& element : elements) {
     ROOFTILE_TRY(const std::string text, element.string());
-    rule.patterns.push_back(parse_pattern(text));
+    rule.patterns.push_back(parse_module_pattern(text));
   }
   return {};
 }
@@ -235,10 +164,14 @@ Status read_algorithm(const JsonView& view, const std::string& name, Scheme& sch
   if (const auto layers = view.find("quantized_layers"); layers && layers->is_object()) {
     ROOFTILE_TRY(const auto members, layers->members());
     if (members.size() > kMaxPatterns) return layers->error("too many modules");
+    std::map<std::string, std::vector<ModulePattern>> by_algorithm;
     for (const auto& [module, entry] : members) {
       ROOFTILE_TRY(const std::string algorithm, text_or_nothing(entry, "quant_algo"));
+      by_algorithm[algorithm].push_back(parse_module_pattern(module));
+    }
+    for (auto& [algorithm, patterns] : by_algorithm) {
       scheme.rules.push_back(
-          {.patterns = {parse_pattern(module)}, .format = format_of_algorithm(algorithm)});
+          {.patterns = std::move(patterns), .format = format_of_algorithm(algorithm)});
     }
     return {};
   }
@@ -369,11 +302,37 @@ Result<Scheme> read_scheme(const JsonView& view) {
   return scheme;
 }
 
+/// What a file that names single modules leaves as they were: in the FP8 of the model that it was
+/// made from, where the config.json still says so. What it excludes is left as it was, too.
+Status read_left_as_they_were(const ModelSource& source, Scheme& scheme) {
+  const auto config = source.document.find("quantization_config");
+  if (!config || !config->is_object() || scheme.format || !scheme.unknown.empty()) return {};
+  ROOFTILE_TRY(const std::string method, text_or_nothing(*config, "quant_method"));
+  if (method != "fp8") return {};
+  const std::string words = scheme.words;
+  ROOFTILE_CHECK(read_fp8(*config, scheme));
+  scheme.words = words + " and fp8";
+  std::erase_if(scheme.rules, [](const Rule& rule) { return !rule.format; });
+  return {};
+}
+
+/// "expert_dtype": the experts of a model that is otherwise in FP8.
+Status read_expert_dtype(const ModelSource& source, Scheme& scheme) {
+  ROOFTILE_TRY(const std::string name, text_or_nothing(source.document, "expert_dtype"));
+  if (name != "fp4") return {};
+  scheme.rules.push_back(
+      {.patterns = {ModulePattern{.roles = kExpertsModule, .layer = {}, .module = {}}},
+       .format = ops::WeightFormat{.bytes = grouped(0.5, 1, 32), .compute = DType::Fp8E4m3}});
+  scheme.words += " with experts in fp4";
+  return {};
+}
+
 /// The file's own scheme; hf_quant_config.json is the more complete one where both are there.
 Result<std::optional<Scheme>> scheme_of(const ModelSource& source) {
   if (source.quantization) {
     const JsonView inner = source.quantization->find("quantization").value_or(*source.quantization);
     ROOFTILE_TRY(Scheme scheme, read_scheme(inner));
+    ROOFTILE_CHECK(read_left_as_they_were(source, scheme));
     return std::optional(std::move(scheme));
   }
   std::vector<JsonView> places{source.document};
@@ -384,24 +343,11 @@ Result<std::optional<Scheme>> scheme_of(const ModelSource& source) {
     const auto field = place.find("quantization_config");
     if (!field || !field->is_object()) continue;
     ROOFTILE_TRY(Scheme scheme, read_scheme(*field));
+    ROOFTILE_CHECK(read_left_as_they_were(source, scheme));
+    ROOFTILE_CHECK(read_expert_dtype(source, scheme));
     return std::optional(std::move(scheme));
   }
   return std::optional<Scheme>();
-}
-
-/// Most layers of the block are named by the patterns.
-bool covers(const std::vector<Pattern>& patterns, std::uint8_t role, std::string_view node,
-            const std::vector<std::int64_t>& layers) {
-  std::set<std::int64_t> named;
-  for (const Pattern& pattern : patterns) {
-    if ((pattern.roles & role) == 0) continue;
-    if (!pattern.module.empty() && !has(node, pattern.module)) continue;
-    if (!pattern.layer) return true;
-    if (std::binary_search(layers.begin(), layers.end(), *pattern.layer)) {
-      named.insert(*pattern.layer);
-    }
-  }
-  return !named.empty() && 2 * named.size() > layers.size();
 }
 
 void set_formats(Graph& graph, const Scheme& scheme,
@@ -412,8 +358,8 @@ void set_formats(Graph& graph, const Scheme& scheme,
         known == layers.end() ? std::vector<std::int64_t>{} : known->second;
     for (Node& node : block.nodes) {
       if (!ops::holds_matrix(node.op) || std::holds_alternative<ops::Conv2d>(node.op)) continue;
-      const std::uint8_t role = role_of(block.name, node.name);
-      if (role == kLogits || role == kRouter) continue;
+      const ModuleRoles role = module_role(block.name, node.name);
+      if (role == kLogitsModule || role == kRouterModule) continue;
       node.weights = scheme.format;
       for (const Rule& rule : scheme.rules) {
         if (covers(rule.patterns, role, node.name, own)) node.weights = rule.format;

@@ -203,6 +203,41 @@ TEST(TensorParallel, SinksDoNotKeepHeadsTogether) {
       8);
 }
 
+Result<Graph> halves(const std::string& config) {
+  auto graph = import_text(
+      config, "c.json", {.step = Step::Decode, .context = 64, .attention = AttentionKind::Flash});
+  EXPECT_TRUE(graph) << to_string(graph.error());
+  return execution::split_tensors(*graph, 2, 1);
+}
+
+TEST(TensorParallel, LogitsOfAnOddVocabularyArePadded) {
+  // 49155 entries and the scale of the logits: 24578 on each of two GPUs.
+  const auto part = halves(R"({"model_type": "granite", "vocab_size": 49155, "logits_scaling": 8.0,
+                               "num_hidden_layers": 2})");
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(std::get<ops::Linear>(node_of(*part, "head", "lm_head").op).out, 24578);
+  EXPECT_EQ(std::get<ops::Elementwise>(node_of(*part, "head", "logits.scale").op).shape.elements(),
+            24578);
+}
+
+TEST(TensorParallel, AGroupOfAStateSpaceIsSharedByGpus) {
+  // One group of 8192 channels: each GPU normalises 4096 and adds up one sum per token.
+  const auto part = halves(R"({"model_type": "bamba", "num_hidden_layers": 2,
+                               "attn_layer_indices": [1]})");
+  ASSERT_TRUE(part) << to_string(part.error());
+  const Node& norm = node_of(*part, "linear_layer", "mamba.norm");
+  EXPECT_EQ(std::get<ops::RmsNorm>(norm.op).shape, (Shape{1, 1, 1, 4096}));
+  EXPECT_EQ(norm.reduced_output, 1);
+}
+
+TEST(TensorParallel, CopiedHeadsAreDealtOutInFront) {
+  // OPT copies queries, keys and values to batch x heads x 1 x 64: 12 heads, 6 on each GPU.
+  const auto part = halves(R"({"model_type": "opt"})");
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(std::get<ops::Move>(node_of(*part, "layer", "self_attn.k_heads").op).input,
+            (Shape{1, 6, 1, 64}));
+}
+
 TEST(TensorParallel, HeadsMustDivide) {
   const auto part = execution::split_tensors(model("gpt2", Step::Infer, 1), 8, 1);
   ASSERT_FALSE(part);

@@ -114,6 +114,34 @@ TEST(Quantization, MixedPrecisionNamesItsModules) {
   EXPECT_EQ(format_of(graph, "self_attn.q_proj")->compute, DType::Fp8E4m3);
 }
 
+// Single layers of one module count together, and what the file does not name stays in the FP8 of
+// the model that it was made from.
+TEST(Quantization, MixedPrecisionByLayerKeepsTheRest) {
+  const Graph graph = quantized(R"({"quant_method": "fp8", "weight_block_size": [128, 128],
+      "quant_algo": "MIXED_PRECISION", "ignore": ["*.self_attn.*"], "quantized_layers": {
+      "layers.0.mlp": {"quant_algo": "NVFP4"}, "layers.1.mlp": {"quant_algo": "NVFP4"},
+      "layers.2.mlp": {"quant_algo": "NVFP4"}, "layers.3.mlp": {"quant_algo": "NVFP4"}}})");
+  ASSERT_TRUE(format_of(graph, "mlp.up_proj"));
+  EXPECT_EQ(format_of(graph, "mlp.up_proj")->compute, DType::Fp4);
+  ASSERT_TRUE(format_of(graph, "self_attn.q_proj"));
+  EXPECT_EQ(format_of(graph, "self_attn.q_proj")->compute, DType::Fp8E4m3);
+}
+
+TEST(Quantization, ExpertsMayHaveAFormatOfTheirOwn) {
+  ImportOptions options;
+  options.dtype = DType::Bf16;
+  options.sequence = 8;
+  const std::string text = R"({"model_type": "qwen3_moe", "num_hidden_layers": 2, "num_experts": 4,
+      "num_experts_per_tok": 2, "expert_dtype": "fp4",
+      "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}})";
+  const auto graph = import_text(text, "c.json", options);
+  ASSERT_TRUE(graph.has_value()) << to_string(graph.error());
+  ASSERT_TRUE(format_of(*graph, "moe.w1"));
+  EXPECT_DOUBLE_EQ(format_of(*graph, "moe.w1")->bytes, 0.5 + 1.0 / 32);
+  EXPECT_EQ(format_of(*graph, "moe.w1")->compute, DType::Fp8E4m3);
+  EXPECT_DOUBLE_EQ(format_of(*graph, "self_attn.q_proj")->bytes, 1 + 4.0 / (128 * 128));
+}
+
 TEST(Quantization, BitsOutOfRangeAreRefused) {
   ImportOptions options;
   options.dtype = DType::Bf16;
