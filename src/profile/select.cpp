@@ -70,10 +70,10 @@ tl::unexpected<Error> unlisted(const RawProfile& profile, const KernelSeries& ke
   std::size_t listed = 0;
   for (const KernelSeries& one : profile.kernels) listed += one.launch_list.size();
   if (static_cast<std::int64_t>(listed) == kMaxLaunches) {
-    return unsupported(file_of(profile),
-                       fmt::format("only the first {} launches of the export are known one by one",
-                                   kMaxLaunches),
-                       "--kernel selects by name; record a shorter part of the run");
+    return unsupported(
+        file_of(profile),
+        fmt::format("only the first {} launches of the export are known one by one", kMaxLaunches),
+        "--kernel selects by name; record a shorter part of the run");
   }
   return unsupported(
       file_of(profile),

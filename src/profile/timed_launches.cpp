@@ -97,11 +97,18 @@ void TimedLaunches::busy(std::int64_t begin, std::int64_t end, std::int64_t devi
 }
 
 /// The nest of annotations around a launch's call, outermost first, as an index of the profile.
+/// A backward pass runs on a thread of its own, while the one that asked for it waits inside the
+/// annotations that were meant.
 std::uint32_t TimedLaunches::range_of(const TimedLaunch& launch) {
   if (!launch.called || nesting_.empty()) return 0;
   std::vector<std::string> nest;
   for (const std::uint32_t id : nesting_.around(launch.thread, *launch.called)) {
     nest.push_back(names_[id]);
+  }
+  if (launch.phase == TracePhase::Backward) {
+    for (const std::uint32_t id : nesting_.around_elsewhere(launch.thread, *launch.called)) {
+      nest.push_back(names_[id]);
+    }
   }
   if (nest.empty()) return 0;
   std::reverse(nest.begin(), nest.end());

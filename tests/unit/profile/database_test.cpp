@@ -113,9 +113,8 @@ TEST(Nsys, GraphsThatWereRecordedAsAWholeAreNotForgotten) {
       "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(5000, 1505000, 1), (2000000, 2500000, 1),"
       " (7, NULL, 1);"));
   const auto said = [&profile](const std::string& text) {
-    return std::any_of(profile.notes.begin(), profile.notes.end(), [&text](const auto& note) {
-      return note.find(text) != std::string::npos;
-    });
+    return std::any_of(profile.notes.begin(), profile.notes.end(),
+                       [&text](const auto& note) { return note.find(text) != std::string::npos; });
   };
   EXPECT_TRUE(said("2 launches of CUDA graphs (2.000 ms)"));
   EXPECT_TRUE(said("1 memory copy"));

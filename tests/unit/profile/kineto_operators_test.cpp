@@ -88,7 +88,8 @@ TEST(KinetoOperators, ThreadsInQuotesAreTheSameThreads) {
   std::string quoted = op("aten::mm", 10, 50, kMm, 5);
   const std::string plain = R"("pid":1,"tid":5)";
   quoted.replace(quoted.find(plain), plain.size(), R"("pid":"1","tid":"5")");
-  const RawProfile p = traced(quoted + call(11, 20, 5) + kernel("k", 150, 4, R"("correlation":11)"));
+  const RawProfile p =
+      traced(quoted + call(11, 20, 5) + kernel("k", 150, 4, R"("correlation":11)"));
   EXPECT_NE(work_of(p, 0, 0), nullptr);
 }
 
@@ -292,6 +293,21 @@ TEST(KinetoOperators, PhasesAndAnnotations) {
 }
 
 // a 0-10, b 30-40 (called at 25, after a ended: 15 us of waiting), nccl 35-60 (20 us alone).
+// The thread that called backward() waits in its annotation; another one launches.
+TEST(KinetoOperators, ABackwardPassBelongsToTheAnnotationsThatWaitForIt) {
+  const std::string events = annotation("backward", 0, 1000, 5) +
+                             op("AddmmBackward0", 100, 50, "", 6) + call(1, 120, 6) +
+                             op("aten::mm", 200, 50, kMm, 6) + call(2, 220, 6) +
+                             kernel("gradient", 300, 10, R"("correlation":1)") +
+                             kernel("other", 320, 20, R"("correlation":2)");
+  const auto part = select(traced(events), {.annotation = "backward"});
+  ASSERT_TRUE(part) << to_string(part.error());
+  ASSERT_EQ(part->kernels.size(), 1U) << "a thread beside it is not meant";
+  EXPECT_EQ(part->kernels[0].name, "gradient");
+  const RawProfile two = traced(events + annotation("step", 0, 1000, 7));
+  EXPECT_EQ(two.kernels.at(0).launch_list.at(0).range, 0U) << "which of two threads waits?";
+}
+
 TEST(Timeline, IdleTimeLatenessAndOverlap) {
   const RawProfile p = traced(call(1, 100, 5) + call(2, 125, 5) + call(3, 101, 5) +
                               kernel("a", 100, 10, R"("correlation":1)") +
