@@ -146,6 +146,12 @@ std::optional<std::int64_t> whole(double value) {
   return static_cast<std::int64_t>(value);
 }
 
+/// Versions write a thread as 1234, as "1234" or by a name, and one trace can mix them.
+std::int64_t thread_number(const std::string& text) {
+  const auto number = parse_int(text);
+  return number ? *number : static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
+}
+
 /// Follows the document's nesting and collects one event at a time.
 class TraceHandler {
  public:
@@ -195,7 +201,7 @@ class TraceHandler {
   TraceEvent event_;
   std::string major_, minor_;
   bool first_device_ = true;
-  std::vector<std::pair<std::int64_t, std::pair<Thread, std::int64_t>>> calls_;
+  std::vector<HostCall> calls_;
 };
 
 void TraceHandler::key(const std::string& text) {
@@ -247,9 +253,8 @@ void TraceHandler::string(const std::string& value) {
     const std::string& key = stack_.back().key;
     if (key == "cat") event_.kind = kind_of(value);
     if (key == "name") event_.name = value;
-    const auto hashed = static_cast<std::int64_t>(std::hash<std::string>{}(value) >> 1);
-    if (key == "pid") event_.thread.first = hashed;
-    if (key == "tid") event_.thread.second = hashed;
+    if (key == "pid") event_.thread.first = thread_number(value);
+    if (key == "tid") event_.thread.second = thread_number(value);
   } else if (in_args(1) && argument_ == Argument::Types) {
     if (event_.types.size() < kMostInputs) event_.types.push_back(value);
   } else if (in_args(1) && argument_ == Argument::Texts) {
@@ -427,7 +432,7 @@ void TraceHandler::finish_event() {
     case EventKind::Call:
       if (const auto span = event_.span();
           span && event_.correlation && calls_.size() < kMostCalls) {
-        calls_.push_back({*event_.correlation, {event_.thread, span->begin}});
+        calls_.push_back({*event_.correlation, event_.thread, span->begin});
       }
       break;
     case EventKind::Other: break;
@@ -435,9 +440,8 @@ void TraceHandler::finish_event() {
 }
 
 void TraceHandler::finish() {
-  for (const auto& [correlation, call] : calls_) {
-    launches_.call(correlation, call.first, call.second);
-  }
+  launches_.tell_ranks_apart(calls_);
+  for (const HostCall& call : calls_) launches_.call(call.correlation, call.thread, call.moment);
   links_.link(launches_.launches(), builder_.profile());
   launches_.finish();
 }

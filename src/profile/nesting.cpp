@@ -2,6 +2,7 @@
 #include "profile/nesting.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace rooftile::profile {
 
@@ -46,6 +47,19 @@ std::vector<std::uint32_t> Nesting::around(const Thread& thread, std::int64_t mo
     at = node.parent;
   }
   return ids;
+}
+
+std::vector<std::uint32_t> Nesting::around_elsewhere(const Thread& thread,
+                                                     std::int64_t moment) const {
+  std::vector<std::uint32_t> found;
+  for (auto it = threads_.lower_bound({thread.first, std::numeric_limits<std::int64_t>::min()});
+       it != threads_.end() && it->first.first == thread.first; ++it) {
+    if (it->first == thread) continue;
+    std::vector<std::uint32_t> ids = around(it->first, moment);
+    if (!ids.empty() && !found.empty()) return {};
+    if (!ids.empty()) found = std::move(ids);
+  }
+  return found;
 }
 
 std::vector<std::uint32_t> Nesting::from(const Thread& thread, std::int64_t moment,

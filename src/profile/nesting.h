@@ -28,6 +28,9 @@ class Nesting {
   void seal();
   /// The ids of the spans of the thread that contain `moment`, innermost first.
   [[nodiscard]] std::vector<std::uint32_t> around(const Thread& thread, std::int64_t moment) const;
+  /// The same for the one other thread of the process that is inside a span; of several, none.
+  [[nodiscard]] std::vector<std::uint32_t> around_elsewhere(const Thread& thread,
+                                                            std::int64_t moment) const;
   /// At most `count` ids of spans of the thread that begin at `moment` or later, in that order.
   [[nodiscard]] std::vector<std::uint32_t> from(const Thread& thread, std::int64_t moment,
                                                 std::size_t count) const;

@@ -25,6 +25,7 @@ using Strings = std::unordered_map<std::int64_t, std::string>;
 
 constexpr std::string_view kReportMagic = "NVIDIA Tegra Profiler Report";
 constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 constexpr std::size_t kMostStrings = std::size_t{1} << 20;
 constexpr std::size_t kMostStringBytes = std::size_t{256} << 20;
 
@@ -57,7 +58,12 @@ class NsysImport {
     ROOFTILE_CHECK(calls());
     ROOFTILE_CHECK(ranges());
     ROOFTILE_CHECK(copies());
+    ROOFTILE_CHECK(graphs());
     ROOFTILE_CHECK(gpu());
+    if (untimed_ > 0) {
+      builder_.profile().notes.push_back(
+          fmt::format("{} without a start or an end are left out", number_of(untimed_, "kernel")));
+    }
     launches_.finish();
     return builder_.finish(false);
   }
@@ -69,6 +75,7 @@ class NsysImport {
   Status calls();
   Status ranges();
   Status copies();
+  Status graphs();
   Status gpu();
   void want(std::optional<std::int64_t> id) {
     if (id && strings_.size() < kMostStrings) strings_.try_emplace(*id);
@@ -90,7 +97,7 @@ class NsysImport {
                        "export the report again: nsys export --type sqlite -o report.sqlite "
                        "report.nsys-rep");
     }
-    if (database_.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")) {
+    if (database_.has(std::string(kGraphs))) {
       return bad_input(name_, "CUDA graphs were recorded as a whole, without the kernels in them",
                        "record them: nsys profile --trace=cuda,nvtx --cuda-graph-trace=node -o "
                        "report ./app, then nsys export --type sqlite -o report.sqlite "
@@ -209,6 +216,28 @@ Status NsysImport::copies() {
       return {};
     }));
   }
+  return {};
+}
+
+/// By default graphs are recorded as a whole: their kernels are not in the export.
+Status NsysImport::graphs() {
+  constexpr std::array<std::string_view, 3> kColumns{"start", "end", "deviceId"};
+  std::int64_t launches = 0;
+  double time_ns = 0.0;
+  ROOFTILE_CHECK(
+      database_.each(std::string(kGraphs), kColumns, [&](const DatabaseRow& row) -> Status {
+        const auto begin = row.integer(0), end = row.integer(1);
+        if (!begin || !end || *end < *begin) return {};
+        launches_.busy(*begin, *end, row.integer(2).value_or(0));
+        launches += 1;
+        time_ns += static_cast<double>(*end) - static_cast<double>(*begin);
+        return {};
+      }));
+  if (launches == 0) return {};
+  builder_.profile().notes.push_back(
+      fmt::format("{} of CUDA graphs ({:.3f} ms) were recorded as a whole and are left out; nsys "
+                  "profile --cuda-graph-trace=node shows their kernels",
+                  number_of(launches, "launch"), 1e-6 * time_ns));
   return {};
 }
 

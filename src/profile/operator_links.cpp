@@ -85,6 +85,36 @@ std::optional<ops::ConvPass> gradient_named(std::string_view kernel) {
   return std::nullopt;
 }
 
+/// Traces call the type of a list of tensors "TensorList".
+bool is_untyped_list(const TracedInput& input) {
+  return !input.shapes.empty() && input.type.ends_with("List");
+}
+
+/// The type of a kernel's elements: the first that its template arguments name.
+std::string_view element_named(std::string_view kernel) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kTypes{{
+      {"BFloat16", "c10::BFloat16"},
+      {"Half", "c10::Half"},
+      {"__half", "c10::Half"},
+      {"float", "float"},
+      {"double", "double"},
+      {"OpaqueType<1", "unsigned char"},
+      {"OpaqueType<2", "c10::Half"},
+      {"OpaqueType<4", "float"},
+      {"OpaqueType<8", "double"},
+  }};
+  std::string_view found;
+  std::size_t first = std::string_view::npos;
+  for (const auto& [word, type] : kTypes) {
+    const std::size_t at = kernel.find(word, std::min(kernel.find('<'), kernel.size()));
+    if (at < first) {
+      first = at;
+      found = type;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::uint32_t OperatorLinks::signature_of(TracedOperator traced) {
@@ -98,7 +128,9 @@ std::uint32_t OperatorLinks::signature_of(TracedOperator traced) {
       .name = traced.name, .works = {}, .phase = phase_named(traced.name), .first = {}, .open = {}};
   if (traced.message || !traced.inputs.empty()) one.works = works_of(traced);
   one.first = first_shape(traced);
-  if ((traced.message && traced.message->gpus == 0) || needs_output(traced)) {
+  one.untyped = one.works.kernels.empty() &&
+                std::any_of(traced.inputs.begin(), traced.inputs.end(), is_untyped_list);
+  if (one.untyped || (traced.message && traced.message->gpus == 0) || needs_output(traced)) {
     one.open = std::move(traced);
   }
   signatures_.push_back(std::move(one));
@@ -244,7 +276,7 @@ std::vector<std::int64_t> OperatorLinks::result_of(std::uint32_t call) const {
 void OperatorLinks::complete_convolutions() {
   for (std::uint32_t call = 0; call < calls_.size(); ++call) {
     const auto& open = signatures_[calls_[call].signature].open;
-    if (!open || open->message) continue;
+    if (!open || open->message || signatures_[calls_[call].signature].untyped) continue;
     TracedOperator traced = *open;
     traced.output = result_of(call);
     if (!traced.output.empty()) calls_[call].signature = signature_of(std::move(traced));
@@ -258,12 +290,24 @@ std::optional<std::uint32_t> OperatorLinks::owner_of(TimedLaunch& launch) const 
   for (const std::uint32_t call : calls_around(launch)) {
     const Signature& signature = signatures_[calls_[call].signature];
     launch.phase = std::max(launch.phase, signature.phase);
-    if (signature.works.kernels.empty()) continue;
+    if (signature.works.kernels.empty() && !signature.untyped) continue;
     const bool better = owner && signature.works.collective && signature.works.assumed.empty() &&
                         !signatures_[calls_[*owner].signature].works.assumed.empty();
     if (!owner || better) owner = call;
   }
   return owner;
+}
+
+/// The same operator with the element type that one of its kernels names.
+std::uint32_t OperatorLinks::typed(std::uint32_t signature, std::string_view kernel) {
+  if (!signatures_[signature].untyped) return signature;
+  const std::string_view type = element_named(kernel);
+  if (type.empty()) return 0;
+  TracedOperator traced = *signatures_[signature].open;
+  for (TracedInput& input : traced.inputs) {
+    if (is_untyped_list(input)) input.type = type;
+  }
+  return signature_of(std::move(traced));
 }
 
 void OperatorLinks::tell_assumptions(RawProfile& profile) const {
@@ -291,7 +335,11 @@ void OperatorLinks::link(std::vector<TimedLaunch>& launches, RawProfile& profile
     }
   }
   for (const auto& [call, members] : groups) {
-    assign(calls_[call].signature, members, launches, profile);
+    const std::uint32_t signature =
+        typed(calls_[call].signature, profile.kernels[launches[members.front()].kernel].name);
+    if (!signatures_[signature].works.kernels.empty()) {
+      assign(signature, members, launches, profile);
+    }
   }
   infer(launches, profile);
   tell_assumptions(profile);

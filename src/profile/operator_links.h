@@ -45,6 +45,7 @@ class OperatorLinks {
     TracePhase phase = TracePhase::Forward;
     std::vector<std::int64_t> first = {};     ///< shape of its first tensor
     std::optional<TracedOperator> open = {};  ///< what only the rest of the trace completes
+    bool untyped = false;                     ///< a list of tensors whose type only a kernel tells
     std::int64_t launches = 0;                ///< that carry its work
   };
   struct Call {
@@ -53,6 +54,7 @@ class OperatorLinks {
     std::uint32_t signature = 0;
   };
   std::uint32_t signature_of(TracedOperator traced);
+  std::uint32_t typed(std::uint32_t signature, std::string_view kernel);
   void complete_groups();
   void complete_convolutions();
   [[nodiscard]] std::vector<std::int64_t> result_of(std::uint32_t call) const;

@@ -66,17 +66,28 @@ Status by_name(RawProfile& profile, const std::string& text) {
                    fmt::format("one of {} kernels: {}", names.size(), printable(names.front())));
 }
 
+tl::unexpected<Error> unlisted(const RawProfile& profile, const KernelSeries& kernel) {
+  std::size_t listed = 0;
+  for (const KernelSeries& one : profile.kernels) listed += one.launch_list.size();
+  if (static_cast<std::int64_t>(listed) == kMaxLaunches) {
+    return unsupported(
+        file_of(profile),
+        fmt::format("only the first {} launches of the export are known one by one", kMaxLaunches),
+        "--kernel selects by name; record a shorter part of the run");
+  }
+  return unsupported(
+      file_of(profile),
+      fmt::format("the export does not list the launches of {} one by one", printable(kernel.name)),
+      "--kernel selects by name; a trace or an export without --print-summary lists launches");
+}
+
 /// The places of all launches in the order of the export: kernel and index within it.
 Result<std::vector<std::pair<std::size_t, std::size_t>>> launch_order(const RawProfile& profile) {
   std::vector<std::pair<std::size_t, std::size_t>> order;
   for (std::size_t k = 0; k < profile.kernels.size(); ++k) {
     const KernelSeries& kernel = profile.kernels[k];
     if (!lists_launches(kernel)) {
-      return unsupported(file_of(profile),
-                         fmt::format("the export does not list the launches of {} one by one",
-                                     printable(kernel.name)),
-                         "--kernel selects by name; a trace or an export without --print-summary "
-                         "lists launches");
+      return unlisted(profile, kernel);
     }
     for (std::size_t i = 0; i < kernel.launch_list.size(); ++i) order.emplace_back(k, i);
   }

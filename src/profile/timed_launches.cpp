@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 namespace rooftile::profile {
 
@@ -35,6 +37,29 @@ void TimedLaunches::add(TimedLaunch launch) {
   builder_.add(launch.kernel, "duration", duration_of(launch), 1.0);
 }
 
+void TimedLaunches::tell_ranks_apart(const std::vector<HostCall>& calls) {
+  using Ranks = std::map<std::int64_t, std::set<std::int64_t>>;  ///< of each correlation
+  Ranks processes, devices;
+  const bool several = std::any_of(calls.begin(), calls.end(), [&calls](const HostCall& call) {
+    return call.thread.first != calls.front().thread.first;
+  });
+  if (!several) return;
+  for (const HostCall& call : calls) processes[call.correlation].insert(call.thread.first);
+  std::erase_if(processes, [](const auto& entry) { return entry.second.size() < 2; });
+  if (processes.empty()) return;
+  for (const TimedLaunch& launch : launches_) {
+    if (processes.contains(launch.correlation)) devices[launch.correlation].insert(launch.device);
+  }
+  for (TimedLaunch& launch : launches_) {
+    const auto ranks = processes.find(launch.correlation);
+    if (ranks == processes.end()) continue;
+    const std::set<std::int64_t>& own = devices[launch.correlation];
+    if (own.size() != ranks->second.size()) continue;
+    const auto place = std::distance(own.begin(), own.find(launch.device));
+    launch.process = *std::next(ranks->second.begin(), place);
+  }
+}
+
 void TimedLaunches::call(std::int64_t correlation, const Thread& thread, std::int64_t moment) {
   const auto found = by_correlation_.find(static_cast<std::uint64_t>(correlation));
   constexpr int kMostClaims = 64;  // one per process, and some of the driver below the runtime
@@ -61,6 +86,10 @@ void TimedLaunches::annotate(const Thread& thread, const Span& span, std::string
 void TimedLaunches::copy(std::int64_t begin, std::int64_t end, std::int64_t device) {
   copied_ += 1;
   copy_time_ += std::clamp<std::int64_t>(end - begin, 0, std::int64_t{1} << 50);
+  busy(begin, end, device);
+}
+
+void TimedLaunches::busy(std::int64_t begin, std::int64_t end, std::int64_t device) {
   if (copies_.size() < kMostCopies) {
     copies_.push_back(
         {.begin = static_cast<double>(begin), .end = static_cast<double>(end), .device = device});
@@ -68,11 +97,18 @@ void TimedLaunches::copy(std::int64_t begin, std::int64_t end, std::int64_t devi
 }
 
 /// The nest of annotations around a launch's call, outermost first, as an index of the profile.
+/// A backward pass runs on a thread of its own, while the one that asked for it waits inside the
+/// annotations that were meant.
 std::uint32_t TimedLaunches::range_of(const TimedLaunch& launch) {
   if (!launch.called || nesting_.empty()) return 0;
   std::vector<std::string> nest;
   for (const std::uint32_t id : nesting_.around(launch.thread, *launch.called)) {
     nest.push_back(names_[id]);
+  }
+  if (launch.phase == TracePhase::Backward) {
+    for (const std::uint32_t id : nesting_.around_elsewhere(launch.thread, *launch.called)) {
+      nest.push_back(names_[id]);
+    }
   }
   if (nest.empty()) return 0;
   std::reverse(nest.begin(), nest.end());

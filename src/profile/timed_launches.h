@@ -33,17 +33,29 @@ struct TimedLaunch {
   TracePhase phase = TracePhase::Unknown;
 };
 
+/// A call of the host that launches something.
+struct HostCall {
+  std::int64_t correlation = 0;
+  Thread thread;
+  std::int64_t moment = 0;
+};
+
 class TimedLaunches {
  public:
   explicit TimedLaunches(ProfileBuilder& builder) : builder_(builder) {}
 
   /// Beyond a bound only the time is kept, as a value of its kernel.
   void add(TimedLaunch launch);
+  /// Traces of several ranks that were merged count correlations from the same start: where as many
+  /// processes as devices have one, the processes get the devices in their order.
+  void tell_ranks_apart(const std::vector<HostCall>& calls);
   /// A call of the host; to be told after all launches.
   void call(std::int64_t correlation, const Thread& thread, std::int64_t moment);
   /// An annotation of the program.
   void annotate(const Thread& thread, const Span& span, std::string name);
   void copy(std::int64_t begin, std::int64_t end, std::int64_t device);
+  /// Something that is neither a kernel nor a copy keeps the device busy.
+  void busy(std::int64_t begin, std::int64_t end, std::int64_t device);
   std::vector<TimedLaunch>& launches() { return launches_; }
   /// Hands everything to the builder.
   void finish();

@@ -39,6 +39,8 @@ constexpr std::array kConvolutions{
     ConvArguments{"aten::convolution_backward", 1, 2, 4, 5, 6, 7, 9, 0, 10},
     ConvArguments{"aten::cudnn_convolution_backward", 0, 2, 4, 3, 5, kAbsent, 6, 1, 10},
     ConvArguments{"aten::miopen_convolution_backward", 0, 2, 4, 3, 5, kAbsent, 6, 1, 9},
+    ConvArguments{"aten::thnn_conv_depthwise2d_backward", 1, 2, 4, 5, 6, kAbsent, kAbsent, 0, 7},
+    ConvArguments{"aten::_conv_depthwise2d_backward", 1, 2, 4, 5, 6, kAbsent, kAbsent, 0, 7},
 };
 
 const ConvArguments* convolution_named(std::string_view name) {
@@ -94,7 +96,8 @@ bool state_directions(const Arguments& at, const ConvArguments& where, Geometry&
   }
   geometry.transposed = where.transposed != kAbsent && at.flag(where.transposed);
   const Dims groups = at.numbers(where.groups);
-  geometry.groups = groups.size() == 1 ? groups[0] : 1;
+  const bool told = where.groups != kAbsent || geometry.w[1] < 1;
+  geometry.groups = groups.size() == 1 ? groups[0] : told ? 1 : geometry.x[1] / geometry.w[1];
   return geometry.groups >= 1 && geometry.groups <= 1'000'000;
 }
 

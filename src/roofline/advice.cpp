@@ -72,6 +72,13 @@ std::optional<double> matrix_lift(const Point& point, const Roofs& roofs) {
   return *best / *own;
 }
 
+/// What the kernel needs with a compute roof that is `lift` times as high: its bytes stay.
+Seconds lifted_bound(const Point& point, double lift) {
+  Seconds needed = point.terms.compute.value_or(*point.bound) / lift;
+  for (const auto& level : point.terms.level) needed = max(needed, level.value_or(Seconds{}));
+  return needed;
+}
+
 std::string launch_advice(Point& point, Seconds overhead) {
   const KernelRecord& record = point.record;
   const Seconds floor = point.bound.value_or(Seconds{});
@@ -89,7 +96,7 @@ std::string near_roof_advice(Point& point, const Point* next, const Roofs& roofs
   const Seconds time = *point.record.time;
   if (point.limiter == "compute") {
     if (const auto lift = matrix_lift(point, roofs)) {
-      point.gain = max(time - *point.bound / *lift, Seconds{});
+      point.gain = max(time - lifted_bound(point, *lift), Seconds{});
       return fmt::format(
           "{}; 16-bit products on the matrix units lift that roof {:.1f} times, and "
           "would save up to {} of {}",
@@ -117,6 +124,13 @@ std::string near_roof_advice(Point& point, const Point* next, const Roofs& roofs
 std::string far_advice(Point& point) {
   const Seconds time = *point.record.time;
   point.gain = max(time - *point.bound, Seconds{});
+  if (point.record.from_shapes) {
+    return fmt::format(
+        "its FLOPs and compulsory bytes explain {} of its time ({}); counters would tell whether "
+        "more traffic, too little parallelism or a poor tile takes the rest, up to {} of {}",
+        percent(*point.fraction_of_roof), roof_name(point), format_time(point.gain),
+        format_time(time));
+  }
   const bool compute = point.limiter == "compute";
   return fmt::format("no roof limits it: {} of the nearest one ({}); {}, up to {} of {}",
                      percent(*point.fraction_of_roof), roof_name(point),

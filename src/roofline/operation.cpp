@@ -16,40 +16,46 @@ struct ClassWords {
 };
 
 // In the order in which they are looked for: "conv" before "gemm" (implicit_gemm convolutions),
-// both before "reduce" (split-K), and what says least ("add") last.
+// both before "reduce" (split-K), reductions that name what they reduce by before what moves data
+// ("TransformReduceOuterDimIndex"), and what says least ("add") last.
 constexpr std::array kClasses{
     ClassWords{"communication",
                "nccl rccl msccl allreduce all_reduce allgather all_gather reducescatter "
-               "reduce_scatter alltoall all_to_all"},
+               "reduce_scatter alltoall all_to_all cross_device_reduce deep_ep nvshmem"},
     ClassWords{"attention", "flash fmha attention attn_ mha_ _mha"},
-    ClassWords{
-        "optimizer",
-        "multi_tensor multitensor adam lambstage larc applygradient momentum sgd_ fused_sgd"},
+    ClassWords{"optimizer",
+               "multi_tensor multitensor adam lambstage larc applygradient momentum sgd_ fused_sgd "
+               "cleanup("},
     ClassWords{"normalization",
                "batch_norm batchnorm bn_fw bn_bw bnorm layer_norm layernorm rms_norm rmsnorm "
                "group_norm groupnorm instance_norm instancenorm cunn_norm normalization "
-               "miopenbatchnorm"},
+               "miopenbatchnorm gammabeta rowwisemoments computefusedparams welford"},
     ClassWords{"convolution",
                "conv dgrad wgrad fprop winograd scudnn hcudnn 884cudnn 1688cudnn 16816cudnn im2col "
-               "col2im vol2col igemm implicit_gemm "
-               "bwd_data bwd_weight miopensp3asm"},
+               "col2im vol2col im2d2col igemm implicit_gemm cudnn::gemm maxwell::gemm cask_cudnn "
+               "precompute_indices fft2d flip_filter bwd_data bwd_weight miopensp3asm"},
     ClassWords{"product",
-               "gemm gemv cijk_ cutlass xmma matmul nvjet splitk split_k wmma dot_kernel"},
-    ClassWords{"softmax", "softmax"},
+               "gemm gemv cijk_ cutlass xmma matmul nvjet splitkreduce splitk_ split_k wmma "
+               "dot_kernel cublaslt"},
+    ClassWords{"softmax", "softmax normalizedprob"},
     ClassWords{"pooling", "pool"},
     ClassWords{"embedding", "embedding embeddingbag split_embedding"},
     ClassWords{"random numbers", "dropout philox random distribution bernoulli curand"},
+    ClassWords{"reduction", "transformreduce biasgrad cleanupsegments"},
     ClassWords{"data movement",
                "nchwtonhwc nhwctonchw transpose swapdimension permute shuffle spacetobatch "
-               "batchtospace slic pad concat catarray cat_ gather scatter index copy memcpy fill "
-               "memset cast tensor_transform resize upsample interpolate bilinear nearest "
-               "where unrolled_elementwise_kernel_copy rowwise_permut strided"},
+               "batchtospace s2bparameters slic pad concat catarray cat_ gather scatter index copy "
+               "memcpy fill memset setzero settovalue subtensorop cast tensor_transform resize "
+               "upsample interpolate bilinear nearest where unrolled_elementwise_kernel_copy "
+               "rowwise_permut strided split_v splitop splitv splitkernel ::tilekernel "
+               "reversekernel"},
     ClassWords{"reduction",
                "reduc reduce sum_ _sum mean argmax topk sort norm nll_loss "
-               "cross_entropy loss"},
+               "cross_entropy xentropy loss devicescan"},
     ClassWords{"element-wise",
                "elementwise pointwise eigenmetakernel eigen::internal relu gelu silu sigmoid tanh "
-               "activation bias triton_poi triton_per add mul scale axpy clamp addc unary binary"},
+               "activation bias triton_poi triton_per add mul scale axpy clamp addc unary binary "
+               "op_tensor op_generic_tensor optensor sqrt square fusion _gpu_dt_"},
 };
 
 bool has_word(std::string_view name, std::string_view words) {
@@ -118,10 +124,13 @@ std::string_view operation_class(std::string_view kernel) {
   std::string name = to_lower(kernel);
   if (moves_only(name)) return "data movement";
   if (const std::string_view eigen = eigen_class(name); !eigen.empty()) return eigen;
-  // "convert" is not a convolution.
-  constexpr std::string_view kConvert = "convert";
-  for (std::size_t at = name.find(kConvert); at != std::string::npos; at = name.find(kConvert)) {
-    name.replace(at, kConvert.size(), "cast");
+  // "convert" is not a convolution, and a divisor of cuDNN does not reduce.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kMisleading{
+      {{"convert", "cast"}, {"reduced_divisor", "divisor"}}};
+  for (const auto& [word, instead] : kMisleading) {
+    for (std::size_t at = name.find(word); at != std::string::npos; at = name.find(word)) {
+      name.replace(at, word.size(), instead);
+    }
   }
   for (const ClassWords& one : kClasses) {
     if (has_word(name, one.words)) return one.name;

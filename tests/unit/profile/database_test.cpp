@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -102,6 +103,22 @@ TEST(Nsys, WhyThereAreNoKernelsIsSaid) {
           kNsys + "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL;"
                   "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER);"));
   EXPECT_NE(graphs.find("--cuda-graph-trace=node"), std::string::npos) << graphs;
+}
+
+// 2 ms of graphs beside the kernels: said, and the device is busy with them.
+TEST(Nsys, GraphsThatWereRecordedAsAWholeAreNotForgotten) {
+  const RawProfile profile = imported(database(
+      kNsys +
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER, deviceId INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(5000, 1505000, 1), (2000000, 2500000, 1),"
+      " (7, NULL, 1);"));
+  const auto said = [&profile](const std::string& text) {
+    return std::any_of(profile.notes.begin(), profile.notes.end(),
+                       [&text](const auto& note) { return note.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(said("2 launches of CUDA graphs (2.000 ms)"));
+  EXPECT_TRUE(said("1 memory copy"));
+  EXPECT_EQ(profile.copies.size(), 3U);
 }
 
 TEST(Nsys, TheDeviceIsTheOneOfTheCudaNumber) {

@@ -83,6 +83,56 @@ TEST(KinetoOperators, CapitalsAndQuotesOfOtherVersionsMeanTheSame) {
   EXPECT_DOUBLE_EQ(work->work.flops.base(), 2.0 * 64 * 32 * 16);
 }
 
+// Operators with their thread as text, calls with it as a number.
+TEST(KinetoOperators, ThreadsInQuotesAreTheSameThreads) {
+  std::string quoted = op("aten::mm", 10, 50, kMm, 5);
+  const std::string plain = R"("pid":1,"tid":5)";
+  quoted.replace(quoted.find(plain), plain.size(), R"("pid":"1","tid":"5")");
+  const RawProfile p =
+      traced(quoted + call(11, 20, 5) + kernel("k", 150, 4, R"("correlation":11)"));
+  EXPECT_NE(work_of(p, 0, 0), nullptr);
+}
+
+// Two ranks in one file, each with a correlation 11 of its own: every launch has its own operator.
+TEST(KinetoOperators, RanksOfAMergedTraceKeepTheirLaunches) {
+  const auto of_rank = [](std::string event, int process, int device) {
+    const auto put = [&event](const std::string& from, const std::string& to) {
+      const std::size_t at = event.find(from);
+      if (at != std::string::npos) event.replace(at, from.size(), to);
+    };
+    put(R"("pid":1)", fmt::format(R"("pid":{})", process));
+    put(R"("device":0)", fmt::format(R"("device":{})", device));
+    return event;
+  };
+  std::string events;
+  for (int rank = 0; rank < 2; ++rank) {
+    events += of_rank(op("aten::mm", 10, 50, kMm, 5), 100 + rank, rank);
+    events += of_rank(call(11, 20, 5), 100 + rank, rank);
+    events += of_rank(kernel("k", 150 + rank, 4, R"("correlation":11)"), 100 + rank, rank);
+  }
+  const RawProfile p = traced(events);
+  for (std::size_t launch = 0; launch < 2; ++launch) {
+    const TracedWork* work = work_of(p, 0, launch);
+    ASSERT_NE(work, nullptr);
+    EXPECT_DOUBLE_EQ(work->share, 1.0);
+  }
+}
+
+// Traces call the type of a list "TensorList"; the kernel says what it copies.
+TEST(KinetoOperators, AKernelTellsTheTypeOfAListOfTensors) {
+  const std::string lists =
+      R"("Input Dims":[[[4,1,8],[4,7,8]],[]],"Input type":["TensorList","Scalar"])";
+  const auto read = [&](const std::string& kernel_name) {
+    const RawProfile p = traced(op("aten::cat", 10, 50, lists, 5) + call(11, 20, 5) +
+                                kernel(kernel_name, 150, 4, R"("correlation":11)"));
+    const TracedWork* work = work_of(p, 0, 0);
+    return work == nullptr ? 0.0 : work->work.read.base();
+  };
+  EXPECT_DOUBLE_EQ(read("void CatArrayBatchedCopy<c10::BFloat16, unsigned int, 3>"), 256 * 2.0);
+  EXPECT_DOUBLE_EQ(read("void CatArrayBatchedCopy<OpaqueType<4u>, unsigned int, 3>"), 256 * 4.0);
+  EXPECT_DOUBLE_EQ(read("copy_float"), 0.0) << "a name without arguments";
+}
+
 TEST(KinetoOperators, AnotherThreadsOperatorIsNotAsked) {
   const RawProfile p = traced(op("aten::mm", 10, 50, kMm, 5) + call(11, 20, 6) +
                               kernel("gemm", 150, 40, R"("correlation":11)"));
@@ -243,6 +293,21 @@ TEST(KinetoOperators, PhasesAndAnnotations) {
 }
 
 // a 0-10, b 30-40 (called at 25, after a ended: 15 us of waiting), nccl 35-60 (20 us alone).
+// The thread that called backward() waits in its annotation; another one launches.
+TEST(KinetoOperators, ABackwardPassBelongsToTheAnnotationsThatWaitForIt) {
+  const std::string events = annotation("backward", 0, 1000, 5) +
+                             op("AddmmBackward0", 100, 50, "", 6) + call(1, 120, 6) +
+                             op("aten::mm", 200, 50, kMm, 6) + call(2, 220, 6) +
+                             kernel("gradient", 300, 10, R"("correlation":1)") +
+                             kernel("other", 320, 20, R"("correlation":2)");
+  const auto part = select(traced(events), {.annotation = "backward"});
+  ASSERT_TRUE(part) << to_string(part.error());
+  ASSERT_EQ(part->kernels.size(), 1U) << "a thread beside it is not meant";
+  EXPECT_EQ(part->kernels[0].name, "gradient");
+  const RawProfile two = traced(events + annotation("step", 0, 1000, 7));
+  EXPECT_EQ(two.kernels.at(0).launch_list.at(0).range, 0U) << "which of two threads waits?";
+}
+
 TEST(Timeline, IdleTimeLatenessAndOverlap) {
   const RawProfile p = traced(call(1, 100, 5) + call(2, 125, 5) + call(3, 101, 5) +
                               kernel("a", 100, 10, R"("correlation":1)") +
@@ -269,180 +334,6 @@ TEST(Timeline, StretchesOfLateLaunches) {
   ASSERT_TRUE(timeline);
   EXPECT_EQ(timeline->late_stretches, 1);
   EXPECT_EQ(timeline->late_launches, 6);
-}
-
-ops::KernelWork only(const std::string& name, std::vector<TracedInput> inputs) {
-  const auto works = works_of({.name = name, .inputs = std::move(inputs)}).kernels;
-  EXPECT_EQ(works.size(), 1U) << name;
-  return works.empty() ? ops::KernelWork{} : works.front();
-}
-
-TracedInput tensor(std::vector<std::int64_t> dims) {
-  return {.shapes = {std::move(dims)}, .type = "c10::BFloat16", .text = {}};
-}
-TracedInput plain(std::string text) {
-  return {.shapes = {}, .type = "Scalar", .text = std::move(text)};
-}
-
-TEST(TracedOperators, ProductsConvolutionsAndAttention) {
-  EXPECT_DOUBLE_EQ(
-      only("aten::addmm", {tensor({1024}), tensor({512, 256}), tensor({256, 1024})}).flops.base(),
-      2.0 * 512 * 256 * 1024);
-  EXPECT_DOUBLE_EQ(only("aten::bmm", {tensor({4, 64, 32}), tensor({4, 32, 128})}).flops.base(),
-                   2.0 * 4 * 64 * 32 * 128);
-  const std::vector<TracedInput> conv{
-      tensor({4, 3, 224, 224}), tensor({768, 3, 16, 16}), tensor({768}),
-      plain("[16, 16]"),        plain("[0, 0]"),          plain("[1, 1]"),
-      plain("False"),           plain("[0, 0]"),          plain("1")};
-  // 14 x 14 outputs
-  EXPECT_DOUBLE_EQ(only("aten::convolution", conv).flops.base(),
-                   2.0 * 4 * 768 * 14 * 14 * 3 * 16 * 16);
-  const std::vector<TracedInput> backward{tensor({10, 512, 7, 7}),
-                                          tensor({10, 512, 7, 7}),
-                                          tensor({512, 512, 3, 3}),
-                                          plain("[0]"),
-                                          plain("[1, 1]"),
-                                          plain("[1, 1]"),
-                                          plain("[1, 1]"),
-                                          plain("False"),
-                                          plain("[0, 0]"),
-                                          plain("1"),
-                                          plain("[True, True, False]")};
-  EXPECT_EQ(works_of({.name = "aten::convolution_backward", .inputs = backward}).kernels.size(),
-            2U);
-  // [batch, tokens, heads, width]: QK' and PV, 2 x 2 x 4 x 12 x 197 x 197 x 64
-  EXPECT_DOUBLE_EQ(
-      only("aten::_flash_attention_forward",
-           {tensor({4, 197, 12, 64}), tensor({4, 197, 12, 64}), tensor({4, 197, 12, 64})})
-          .flops.base(),
-      only("aten::_scaled_dot_product_flash_attention",
-           {tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64}), tensor({4, 12, 197, 64})})
-          .flops.base());
-}
-
-// Four sequences of 512 tokens on average, one after the other: 4 FLOP per pair, head and width.
-TEST(TracedOperators, PackedAttentionIsThatOfEquallyLongSequences) {
-  TracedInput begins = tensor({5});
-  begins.type = "int";
-  const std::vector<TracedInput> inputs{tensor({2048, 16, 64}), tensor({2048, 4, 64}),
-                                        tensor({2048, 4, 64}), begins, begins};
-  const TracedWorks packed =
-      works_of({.name = "flash_attn::_flash_attn_varlen_forward", .inputs = inputs});
-  ASSERT_EQ(packed.kernels.size(), 1U);
-  EXPECT_DOUBLE_EQ(packed.kernels[0].flops.base(), 4.0 * 4 * 16 * 512 * 512 * 64);
-  EXPECT_NE(packed.assumed.find("equally long"), std::string_view::npos);
-  const std::vector<TracedInput> unknown(inputs.begin(), inputs.begin() + 3);
-  EXPECT_TRUE(
-      works_of({.name = "aten::_flash_attention_forward", .inputs = unknown}).kernels.empty())
-      << "how many sequences is not said";
-}
-
-TEST(TracedOperators, ConvolutionsOfEveryDimension) {
-  const std::vector<TracedInput> row{tensor({4, 80, 3000}), tensor({384, 80, 3}), tensor({384}),
-                                     plain("[2]"),          plain("[1]"),         plain("[1]"),
-                                     plain("False"),        plain("[0]"),         plain("1")};
-  EXPECT_DOUBLE_EQ(only("aten::convolution", row).flops.base(), 2.0 * 4 * 384 * 1500 * 80 * 3);
-  const std::vector<TracedInput> volume{tensor({2, 3, 16, 112, 112}),
-                                        tensor({64, 3, 3, 7, 7}),
-                                        tensor({64}),
-                                        plain("[1, 2, 2]"),
-                                        plain("[1, 3, 3]"),
-                                        plain("[1, 1, 1]"),
-                                        plain("False"),
-                                        plain("[0, 0, 0]"),
-                                        plain("1")};
-  const auto work = only("aten::convolution", volume);
-  EXPECT_DOUBLE_EQ(work.flops.base(), 2.0 * 2 * 64 * 16 * 56 * 56 * 3 * 3 * 7 * 7);
-  EXPECT_DOUBLE_EQ(work.written.base(), 2.0 * 2 * 64 * 16 * 56 * 56);
-  // 56 -> 28 with 3 x 3, without strides and paddings; depthwise
-  TracedOperator open{"aten::cudnn_convolution", {tensor({8, 64, 56, 56}), tensor({64, 1, 3, 3})}};
-  EXPECT_TRUE(needs_output(open));
-  EXPECT_TRUE(works_of(open).kernels.empty());
-  open.output = {8, 64, 28, 28};
-  const TracedWorks depthwise = works_of(open);
-  ASSERT_EQ(depthwise.kernels.size(), 1U);
-  EXPECT_DOUBLE_EQ(depthwise.kernels[0].flops.base(), 2.0 * 8 * 64 * 28 * 28 * 9);
-  EXPECT_FALSE(depthwise.assumed.empty());
-  open.output = {8, 64, 700, 28};
-  EXPECT_TRUE(works_of(open).kernels.empty()) << "no stride gives that";
-  open.output = {8, 64, 0, 28};
-  EXPECT_TRUE(works_of(open).kernels.empty()) << "an empty result has no stride";
-  const std::vector<TracedInput> endless{
-      tensor({4, 3, 224, 224}), tensor({8, 3, 3, 3}), tensor({8}),
-      plain("[1, 1]"),          plain("[0, 0]"),      plain("[9223372036854775807, 1]"),
-      plain("False"),           plain("[0, 0]"),      plain("1")};
-  EXPECT_TRUE(works_of({.name = "aten::convolution", .inputs = endless}).kernels.empty());
-}
-
-TEST(TracedOperators, AttentionIsCausalWhereTheTraceSaysSo) {
-  std::vector<TracedInput> inputs{tensor({2, 256, 8, 64}), tensor({2, 256, 8, 64}),
-                                  tensor({2, 256, 8, 64})};
-  const TracedWorks silent =
-      works_of({.name = "aten::_efficient_attention_forward", .inputs = inputs});
-  EXPECT_FALSE(silent.assumed.empty());
-  inputs.resize(9);
-  inputs.push_back(plain("1"));
-  const TracedWorks causal =
-      works_of({.name = "aten::_efficient_attention_forward", .inputs = inputs});
-  EXPECT_TRUE(causal.assumed.empty());
-  EXPECT_LT(causal.kernels.at(0).flops, silent.kernels.at(0).flops);
-}
-
-TEST(TracedOperators, ExpertsAndTransformerEngine) {
-  EXPECT_DOUBLE_EQ(
-      only("aten::_grouped_mm", {tensor({512, 64}), tensor({8, 64, 128}), {}}).flops.base(),
-      2.0 * 512 * 64 * 128);
-  std::vector<TracedInput> gemm(10);
-  gemm[0] = tensor({1024, 256});  // weights [n, k]
-  gemm[4] = plain("True");
-  gemm[5] = tensor({512, 256});
-  gemm[9] = plain("False");
-  EXPECT_DOUBLE_EQ(only("tex_ts::te_gemm_ts", gemm).flops.base(), 2.0 * 512 * 256 * 1024);
-}
-
-TEST(TracedOperators, FusedKernelsMoveTheirOperands) {
-  const auto fused = only("triton_poi_fused__to_copy_mul_silu_2",
-                          {tensor({8, 1024}), tensor({8, 1024}), plain("8192")});
-  EXPECT_DOUBLE_EQ(fused.flops.base(), 2.0 * 8 * 1024);  // mul and silu
-  EXPECT_DOUBLE_EQ(fused.bytes().base(), 2.0 * 2 * 8 * 1024);
-  EXPECT_DOUBLE_EQ(
-      only("triton_tem_fused_mm_0", {tensor({64, 32}), tensor({32, 16}), tensor({64, 16})})
-          .flops.base(),
-      2.0 * 64 * 32 * 16);
-  EXPECT_TRUE(works_of({.name = "triton_tem_fused_flex_attention_0", .inputs = {tensor({4})}})
-                  .kernels.empty());
-}
-
-TEST(TracedOperators, WholeNumbersAreMovedWithoutFlops) {
-  TracedInput tokens{.shapes = {{4, 8}}, .type = "long int", .text = {}};
-  const auto add = only("aten::add", {tokens, tokens, plain("1")});
-  EXPECT_DOUBLE_EQ(add.flops.base(), 0.0);
-  EXPECT_DOUBLE_EQ(add.bytes().base(), 3.0 * 8 * 32);
-  const auto mask = only("aten::eq", {tokens, plain("0")});
-  EXPECT_DOUBLE_EQ(mask.written.base(), 32.0);
-}
-
-TEST(TracedOperators, StreamsMoveEachOperandOnce) {
-  const auto add = only("aten::add_", {tensor({4, 8}), tensor({1, 8}), plain("1")});
-  EXPECT_DOUBLE_EQ(add.flops.base(), 32.0);
-  EXPECT_DOUBLE_EQ(add.read.base(), 2.0 * (32 + 8));
-  EXPECT_DOUBLE_EQ(add.written.base(), 2.0 * 32);
-  const auto copy = only("aten::copy_", {tensor({4, 8}), tensor({4, 8}), plain("False")});
-  EXPECT_DOUBLE_EQ(copy.flops.base(), 0.0);
-  EXPECT_DOUBLE_EQ(copy.bytes().base(), 2.0 * 64);
-}
-
-TEST(TracedOperators, WhatDoesNotFitGivesNothing) {
-  for (const TracedOperator& wrong :
-       {TracedOperator{"aten::mm", {tensor({64, 32}), tensor({31, 16})}},
-        TracedOperator{"aten::mm", {tensor({64, 32})}}, TracedOperator{"aten::mm", {}},
-        TracedOperator{"aten::mm", {tensor({-1, 32}), tensor({32, 16})}},
-        TracedOperator{"aten::mm", {tensor({999'999'999, 999'999'999}), tensor({999'999'999, 2})}},
-        TracedOperator{"aten::convolution", {tensor({4, 3, 8, 8}), tensor({8, 3, 3, 3})}},
-        TracedOperator{"aten::no_such_thing", {tensor({4})}},
-        TracedOperator{"aten::add", {tensor({4}), tensor({5})}}}) {
-    EXPECT_TRUE(works_of(wrong).kernels.empty()) << wrong.name;
-  }
 }
 
 }  // namespace

@@ -122,6 +122,22 @@ TEST(Operation, ClassesOfWhatLibrariesCallTheirKernels) {
       {"void Eigen::internal::EigenMetaKernel<TensorAssignOp<T, "
        "TensorCwiseBinaryOp<scalar_sum_op>>>",
        "element-wise"},
+      {"void tensorflow::functor::S2B<half, 2, false>(int, tensorflow::functor::S2BParameters<2>)",
+       "data movement"},
+      {"void tensorflow::BiasGradNHWC_SharedAtomics<Eigen::half, float>(int)", "reduction"},
+      {"cudnn::gemm::computeOffsetsKernel(cudnn::gemm::ComputeOffsetsParams)", "convolution"},
+      {"void fft2d_r2c_32x32<__half, true>(float2*, cudnn::reduced_divisor, bool)", "convolution"},
+      {"void op_generic_tensor_kernel<1, __half, float>(cudnnTensorStruct)", "element-wise"},
+      {"void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel<c10::Half>",
+       "normalization"},
+      {"void kernelTransformReduceOuterDimIndex<c10::Half, long, MaxValuePair>", "reduction"},
+      {"void tensorflow::(anonymous namespace)::SplitOpKernel<float>", "data movement"},
+      {"void cub::DeviceReduceSingleTileKernel<Policy600>", "reduction"},
+      {"void splitKernel<float>", "data movement"},
+      {"void cublasLt::splitKreduce_kernel<32, 16, int, float>", "product"},
+      {"AddV2_GPU_DT_HALF_DT_HALF_kernel", "element-wise"},
+      {"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>", "communication"},
+      {"cleanup(float*, float*, float*, float*, bool, int)", "optimizer"},
       {"mystery", "other"}};
   for (const auto& [name, expected] : kExpected) EXPECT_EQ(operation_class(name), expected) << name;
 }
@@ -179,6 +195,19 @@ TEST(Advice, ProductsOnVectorLanesMayUseTheMatrixUnits) {
       chart.points[0].advice,
       "fp32-bound at 80 % of its roof; 16-bit products on the matrix units lift that roof 8.0 "
       "times, and would save up to 9.00 ms of 10.0 ms");
+  // 3e9 bytes at 1 TB/s still take 3 ms.
+  gemm.bytes[2] = Bytes::from_base(3e9);
+  EXPECT_EQ(charted({gemm}).points[0].gain, from_ms(7.0));
+}
+
+TEST(Advice, WhatShapesDoNotTellIsNotClaimed) {
+  KernelRecord slow = fp32("k", 10.0);
+  slow.bytes[2] = Bytes::from_base(1e9);
+  slow.from_shapes = true;
+  EXPECT_EQ(charted({slow}).points[0].advice,
+            "its FLOPs and compulsory bytes explain 10 % of its time (dram); counters would tell "
+            "whether more traffic, too little parallelism or a poor tile takes the rest, up to "
+            "9.00 ms of 10.0 ms");
 }
 
 TEST(Advice, FarFromRoofsLaunchBoundAndUnknown) {
