@@ -10,7 +10,8 @@ A case is a folder below tests/golden/ with
     exit_code         its exit code (optional: 0)
     stdin.txt         its standard input (optional: empty)
     columns           widths of the terminal, "60 80 120 160" (optional: 100); with several of them the
-                      outputs are expected_60.txt, expected_80.txt, ..., and no line may be wider
+                      outputs are expected_60.txt, expected_80.txt, ... (diagnostics in
+                      expected_err_60.txt, ...), and no line may be wider
     hashes            keep the SHA-256 of its inputs, which must lie in the folder (optional)
 
 and is run inside that folder, so that input files of the case can lie next to `cmd`. Version, commit
@@ -84,8 +85,9 @@ def difference(path, wanted, got):
 def files_of(case, output, stdout, stderr, code):
     """(path, wanted bytes, bytes it should hold) for everything a case compares."""
     paths = [(case / output, stdout)]
-    if (case / 'expected_err.txt').exists():
-        paths.append((case / 'expected_err.txt', stderr))
+    diagnostics = case / output.replace('expected', 'expected_err')
+    if diagnostics.exists():
+        paths.append((diagnostics, stderr))
     if code != 0 or (case / 'exit_code').exists():
         paths.append((case / 'exit_code', f'{code}\n'.encode()))
     for path, got in paths:
@@ -107,7 +109,7 @@ def main():
         output = 'expected.txt' if len(widths_of(case)) == 1 else f'expected_{width}.txt'
         texts = [(path, difference(path.relative_to(GOLDEN), wanted, got), got)
                  for path, wanted, got in files_of(case, output, stdout, stderr, code)]
-        wide = too_wide(stdout, width) if (case / 'columns').exists() else []
+        wide = too_wide(stdout + stderr, width) if (case / 'columns').exists() else []
         if wide:
             print(f'{case.relative_to(GOLDEN)}: wider than {width} columns:', *wide, sep='\n')
             failed += 1
@@ -119,7 +121,7 @@ def main():
                 print(f'wrote {path.relative_to(ROOT)}')
         if options.check and any(text for _, text, _ in texts):
             failed += 1
-            if not (case / 'expected_err.txt').exists():
+            if not list(case.glob('expected_err*.txt')):
                 sys.stderr.write(stderr.decode(errors='replace'))
     if options.check:
         print(f'{len(cases) - failed} of {len(cases)} golden cases agree')

@@ -130,7 +130,7 @@ Status run_characterize(const Context& context, const CharacterizeArguments& a) 
                characterize::mpi::Session::open());
   Status status = measure(context, a, session.get());
   if (!status) {
-    fmt::print(stderr, "rank {}: {}", session->rank(), to_string(status.error()));
+    complain(status.error(), fmt::format("rank {}: ", session->rank()));
     session->abort();
   }
   return status;

@@ -28,6 +28,18 @@ void on_interrupt(int /*signal*/) {
 }
 
 constexpr int kFewestColumns = 60, kMostColumns = 1000;
+constexpr int kWidestProse = 100;
+
+/// Of the terminal behind `descriptor`, if it is one; COLUMNS says another.
+std::optional<int> columns_of(int descriptor) {
+  const char* columns = std::getenv("COLUMNS");
+  const auto stated = columns != nullptr ? parse_int(columns) : std::nullopt;
+  if (stated && *stated > 0)
+    return static_cast<int>(std::clamp<std::int64_t>(*stated, kFewestColumns, kMostColumns));
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return std::max<int>(size.ws_col, kFewestColumns);
+}
 
 /// Draws "title  42 % [=====>    ] 0:12 left  note" on one line of stderr.
 class Bar {
@@ -43,7 +55,7 @@ class Bar {
   Bar& operator=(const Bar&) = delete;
 
   bool update(const ProgressState& state) {
-    if (!state.notice.empty()) say(state.notice);
+    if (!state.notice.empty()) note(state.notice);
     const auto now = std::chrono::steady_clock::now();
     const double elapsed = std::chrono::duration<double>(now - start_).count();
     const bool due = elapsed > 2.0 && now - last_ > std::chrono::milliseconds(100);
@@ -57,8 +69,9 @@ class Bar {
 
  private:
   /// A line of its own, also where no bar is drawn.
-  void say(const std::string& notice) {
-    std::fputs(fmt::format("{}{}\n", drawn_ ? "\r\033[K" : "", notice).c_str(), stderr);
+  void note(const std::string& notice) {
+    if (drawn_) std::fputs("\r\033[K", stderr);
+    say(notice);
     drawn_ = false;
   }
 
@@ -67,11 +80,12 @@ class Bar {
     const double fraction = std::clamp(state.fraction, 0.0, 1.0);
     const int full = static_cast<int>(fraction * kWidth);
     const double left = fraction > 0 ? elapsed * (1 - fraction) / fraction : 0;
-    std::fputs(fmt::format("\r\033[K{} {:3.0f} % [{:=<{}}{: <{}}] {}:{:02d} left  {}", title_,
-                           fraction * 100, "", full, "", kWidth - full, static_cast<int>(left) / 60,
-                           static_cast<int>(left) % 60, visible(state.note))
-                   .c_str(),
-               stderr);
+    const std::string line = visible(fmt::format(
+        "{} {:3.0f} % [{:=<{}}{: <{}}] {}:{:02d} left  {}", title_, fraction * 100, "", full, "",
+        kWidth - full, static_cast<int>(left) / 60, static_cast<int>(left) % 60, state.note));
+    // A line that wraps could not be drawn over.
+    const auto room = static_cast<std::size_t>(columns_of(STDERR_FILENO).value_or(80) - 1);
+    std::fputs(("\r\033[K" + line.substr(0, utf8_offset(line, room))).c_str(), stderr);
     std::fflush(stderr);
   }
 
@@ -107,18 +121,14 @@ Terminal terminal() {
   Terminal result;
   result.is_terminal = ::isatty(STDOUT_FILENO) != 0;
   result.color = result.is_terminal && std::getenv("NO_COLOR") == nullptr;
-  winsize size{};
-  const char* columns = std::getenv("COLUMNS");
-  const auto stated = columns != nullptr ? parse_int(columns) : std::nullopt;
-  if (stated && *stated > 0) {
-    result.columns = static_cast<int>(std::min<std::int64_t>(*stated, kMostColumns));
-  } else if (result.is_terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-             size.ws_col > 0) {
-    result.columns = size.ws_col;
-  }
-  result.columns = std::max(result.columns, kFewestColumns);
-  result.width = std::min(result.columns, 100);
+  result.columns = columns_of(STDOUT_FILENO).value_or(result.columns);
+  result.width = std::min(result.columns, kWidestProse);
   return result;
+}
+
+std::optional<int> message_width() {
+  const auto columns = columns_of(STDERR_FILENO);
+  return columns ? std::optional(std::min(*columns, kWidestProse)) : std::nullopt;
 }
 
 Progress progress_bar(std::string title) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct Terminal {
 };
 Terminal terminal();
 
+/// Width of diagnostics: that of the terminal that stderr is, or what COLUMNS says, but never more
+/// than reads well. Nothing: a file or a pipe, whose lines stay whole so that they can be searched.
+std::optional<int> message_width();
+
 /// A progress bar on stderr, drawn only when stderr is a terminal and the job takes more than two
 /// seconds; Ctrl-C asks the job to stop so that it can save what is finished. Notices are always
 /// written, as lines.
@@ -54,7 +59,7 @@ template <typename Run>
 void run_command(Context& context, const Run& run) {
   const Status status = run();
   if (status) return;
-  std::fputs(to_string(status.error()).c_str(), stderr);
+  complain(status.error());
   context.exit_status = static_cast<int>(status.error().code);
 }
 

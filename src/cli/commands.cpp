@@ -59,7 +59,7 @@ constexpr const char* kFooter =
     "  rooftile gpus h100-sxm\n";
 
 int fail(const Error& error) {
-  std::fputs(to_string(error).c_str(), stderr);
+  complain(error);
   return static_cast<int>(error.code);
 }
 

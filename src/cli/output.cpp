@@ -137,8 +137,24 @@ Status emit(const Output& output, const std::string& text) {
   return {};
 }
 
+void say(std::string_view text) {
+  const auto width = message_width();
+  const std::string_view words = trim(text);
+  // An item of a list keeps its indentation.
+  const int indent = static_cast<int>(std::min(text.find_first_not_of(' '), text.size()));
+  fmt::print(stderr, "{}",
+             width ? report::wrapped(words, *width, indent, indent + 2) : visible(text) + "\n");
+}
+
 void warn(std::string_view text) {
-  fmt::print(stderr, "warning: {}\n", visible(text));
+  say(fmt::format("warning: {}", text));
+}
+
+void complain(const Error& error, std::string_view lead) {
+  const std::string lines = std::string(lead) + to_string(error);
+  for (const std::string_view line :
+       split(std::string_view(lines).substr(0, lines.size() - 1), '\n'))
+    say(line);
 }
 
 }  // namespace rooftile::cli

@@ -48,7 +48,11 @@ Status emit(const Output& output, const report::Document& document);
 /// Writes the finished text to output.file (atomically) or to stdout.
 Status emit(const Output& output, const std::string& text);
 
+/// A line on stderr, wrapped to the terminal.
+void say(std::string_view text);
 /// "warning: text" on stderr.
 void warn(std::string_view text);
+/// "error: where: message" and "hint: ..." on stderr; `lead` stands before them ("rank 3: ").
+void complain(const Error& error, std::string_view lead = "");
 
 }  // namespace rooftile::cli

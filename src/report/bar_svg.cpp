@@ -97,6 +97,18 @@ BarLayout layout_of(const Document& document, const BarChart& chart) {
   return layout;
 }
 
+/// "20 ms" and not "20.00 ms".
+std::string tick_text(double value, Unit unit) {
+  if (value == 0) return "0";
+  std::string text = shown(ordered_json(value), unit);
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::size_t point = std::min(text.find('.'), digits);
+  if (point == digits) return text;
+  const std::size_t last = text.find_last_not_of('0', digits - 1);
+  const std::size_t kept = last == point ? point : last + 1;
+  return text.erase(kept, digits - kept);
+}
+
 std::string axis_svg(const BarChart& chart, const BarLayout& layout) {
   std::string svg;
   const LinearAxis& axis = layout.axis;
@@ -106,7 +118,7 @@ std::string axis_svg(const BarChart& chart, const BarLayout& layout) {
         R"(<text x="{0:.1f}" y="{3:.1f}" text-anchor="middle" fill="#555b63">{4}</text>)"
         "\n",
         axis.place(value), kBarTop - 4, layout.bottom, layout.bottom + 16,
-        value == 0 ? "0" : shown(ordered_json(value), chart.unit));
+        tick_text(value, chart.unit));
   }
   return svg + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)"
                            "\n",

@@ -218,8 +218,9 @@ Document describe(const GenerateReport& report) {
                                   report.gpus > 1 ? fmt::format("{} x ", report.gpus) : "",
                                   report.gpu_name, report.decode.predictor);
   document.verdict = {
-      {.text = fmt::format("{}, {} per token", throughput(report.tokens_per_s.value, "tokens", 1),
-                           format_ms(report.tpot_ms.value))}};
+      {.text = throughput(report.tokens_per_s.value, "tokens", 1)},
+      {.text = fmt::format("first token after {}, then {} per token",
+                           format_ms(report.ttft_ms.value), format_ms(report.tpot_ms.value))}};
   if (report.memory.fits)
     document.verdict.push_back(
         {.text = fits_text(report.memory), .tone = *report.memory.fits ? Tone::Good : Tone::Bad});

@@ -4,6 +4,7 @@
 // the table of kernels: intensities and rates, or the times that FLOPs, bytes and launches need,
 //   T >= max(FLOPs / peak, bytes / bandwidth, launches * overhead)  [arXiv 2009.04598]
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -65,8 +66,24 @@ std::string total_text(const roofline::Chart& chart) {
   return text;
 }
 
+/// How long each run took, and which kernel changed most.
+std::vector<Verdict> comparison_verdict(const roofline::Chart& chart) {
+  std::vector<std::string> times;
+  for (const roofline::Phase& run : chart.phases)
+    times.push_back(fmt::format("{} {}", run.label, format_ms(to_ms(run.total.time))));
+  std::vector<Verdict> verdict{{.text = fmt::format("{}", fmt::join(times, ", "))}};
+  if (!chart.comparison->kernels.empty()) {
+    const roofline::Difference& most = chart.comparison->kernels.front();
+    verdict.push_back(
+        {.text = fmt::format("largest change: {} {}", most.short_name,
+                             shown(ordered_json(to_ms(most.delta)), Unit::SignedMilliseconds))});
+  }
+  return verdict;
+}
+
 /// What was measured, and where most of its time goes.
 std::vector<Verdict> verdict_of(const roofline::Chart& chart) {
+  if (chart.comparison && chart.total.timed) return comparison_verdict(chart);
   std::vector<Verdict> verdict{{.text = total_text(chart)}};
   std::map<std::string, double> share;
   for (const roofline::Point& point : chart.points) {
@@ -284,7 +301,7 @@ Table difference_table(const roofline::Comparison& comparison, std::string kind,
                              "difference: {} minus {}; paired: {:.1f} % and {:.1f} % of the time",
                              comparison.second, comparison.first, comparison.paired_first * 100,
                              comparison.paired_second * 100)
-                       : std::string(),
+                       : fmt::format("kernels: {} minus {}", comparison.second, comparison.first),
           .rows = {.at = std::string(at)},
           .columns = {{.title = classes ? "class" : "kernel",
                        .fields = {{"short_name"}},

@@ -50,6 +50,15 @@ void Grid::leave_out(Layout& layout, Rank rank) const {
   }
 }
 
+/// A column that was left out together with a wider one may have room again. Names keep theirs.
+void Grid::take_back(Layout& layout, Rank rank) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (!layout.gone[c] || columns_[c].rank != rank) continue;
+    layout.gone[c] = false;
+    layout.gone[c] = total(layout) > static_cast<std::size_t>(width_);
+  }
+}
+
 /// The widest of the columns gives way first.
 void Grid::narrow(Layout& layout, bool (*which)(const GridColumn&), std::size_t least) const {
   while (total(layout) > static_cast<std::size_t>(width_)) {
@@ -87,6 +96,7 @@ Grid::Layout Grid::layout() const {
   leave_out(result, Rank::Essential);
   narrow(result, names_rows, kNarrowest);
   widen(result, natural);
+  for (const Rank rank : {Rank::Essential, Rank::Useful, Rank::Detail}) take_back(result, rank);
   return result;
 }
 

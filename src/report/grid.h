@@ -3,7 +3,8 @@
 // A table of finished cells laid out for a terminal of a given width. No line is wider than that:
 //
 //   1. the names of the rows, and cells that may, continue on a further line,
-//   2. columns are left out, the least important and rightmost first,
+//   2. columns are left out, the least important and rightmost first; those for which there is room
+//      when that is done come back,
 //   3. names narrow further, shapes are shortened in the middle.
 //
 // A name is never cut. Whoever shows the table says which columns had no room (left_out()).
@@ -43,6 +44,7 @@ class Grid {
   [[nodiscard]] Layout layout() const;
   [[nodiscard]] std::size_t total(const Layout& layout) const;
   void leave_out(Layout& layout, Rank rank) const;
+  void take_back(Layout& layout, Rank rank) const;
   void narrow(Layout& layout, bool (*which)(const GridColumn&), std::size_t least) const;
   void widen(Layout& layout, const std::vector<std::size_t>& natural) const;
   void add_line(const Layout& layout, const std::vector<std::string>& cells,

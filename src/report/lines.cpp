@@ -51,9 +51,10 @@ std::vector<std::string> pieces(std::string_view text, std::size_t width) {
   width = std::max<std::size_t>(width, 1);
   while (utf8_count(text) > width) {
     const std::size_t room = utf8_offset(text, width);
-    // A space may stand behind the last column, other marks end the line.
-    std::size_t end = text.find_last_of(kBreaks, room - 1);
-    if (text[room] == ' ') end = room;
+    // A space may stand behind the last column, other marks end the line. Words stay whole.
+    std::size_t end = text.find_last_of(' ', room);
+    if (end == std::string_view::npos || end + 1 < room / 3)
+      end = text.find_last_of(kBreaks, room - 1);
     if (end == std::string_view::npos || end + 1 < room / 3) end = room - 1;
     std::string_view line = text.substr(0, end + 1);
     text.remove_prefix(end + 1);
@@ -94,13 +95,15 @@ std::string wrapped(std::string_view foreign, int width, int first, int indent) 
       fresh = false;
       continue;
     }
-    for (const std::string& piece : pieces(word, limit - used)) {  // a path, say
+    const bool spaced = word.ends_with(' ');
+    if (spaced) word.remove_suffix(1);
+    for (const std::string& piece : pieces(word, limit - std::max(used, margin))) {  // a path
       if (!fresh) end_line();
       line += piece;
       used += utf8_count(piece);
       fresh = false;
     }
-    if (word.ends_with(' ') && used < limit) {
+    if (spaced && used < limit) {
       line += ' ';
       ++used;
     }

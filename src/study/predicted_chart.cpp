@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hardware/machine.h"
+#include "report/lines.h"
 #include "roofline/chart.h"
 #include "rooftile/report.h"
 #include "study/session.h"
@@ -44,7 +45,7 @@ Result<profile::KernelRecord> record_of(const OperatorReport& op) {
 std::string short_name(const OperatorReport& op) {
   std::string name = op.name;
   if (is_collective(op)) name += " " + op.op;
-  return op.phase == "forward" ? name : name + " " + op.phase;
+  return op.phase == "forward" || op.phase == name ? name : name + " " + op.phase;
 }
 
 }  // namespace
@@ -63,7 +64,8 @@ Result<roofline::Chart> Session::chart(const Report& report) const {
   roofline::Chart drawn = make_chart({{.run = std::move(run), .files = {}}},
                                      roofline::roofs_of(*loaded), roofline::ChartOptions{});
   for (roofline::Point& point : drawn.points) point.short_name = short_names.at(point.record.name);
-  drawn.title = report.model_name + " on " + report.gpu_name;
+  drawn.title = fmt::format("{}, {}, on {}: {}", report.model_name, report.request.phase,
+                            report.gpu_name, report::format_ms(report.latency.total_ms));
   drawn.provenance = report.provenance;
   return drawn;
 }

@@ -136,11 +136,12 @@ export function DocumentPage({ page }: { page: PageData }) {
   const selection: Selection = { search, setSearch, picked, pick };
   const charts = page.sections.filter((s): s is ChartSection => isChart(s.type));
   const explored = charts.some((c) => c.type === 'roofline'); // has a search of its own
+  const searchable = !explored && page.sections.some((s) => s.type === 'table');
   return (
     <>
       <Header title={page.title} subtitle={page.subtitle} look={look} />
       <Verdict page={page} />
-      {!explored && (
+      {searchable && (
         <div class="controls no-print">
           <input
             id="search" type="search" placeholder="search" value={search} aria-label="search rows"

@@ -169,30 +169,49 @@ function item(
   };
 }
 
-const NAMED = 8; // kernels whose names stand in the chart
-const LONGEST_NAME = 44;
+// Kernels whose names stand in the chart, and how long these may be; in a narrow window fewer.
+const NAMED = { wide: { kernels: 8, letters: 44 }, narrow: { kernels: 3, letters: 24 } };
+
+/** Names on top of all markers, with a halo. */
+function nameSeries(shown: Shown, largest: number, axes: Axes): Option {
+  const level = shown.levels[shown.levels.length - 1];
+  const data: Option[] = [];
+  for (const index of level === undefined ? [] : shown.kernels) {
+    const kernel = shown.roofline.kernels[index]!;
+    const x = kernel.intensity[level!];
+    if (!x || !kernel.gflops) continue;
+    const place = { value: [x, kernel.gflops], symbolSize: markerSize(kernel.time_fraction, largest) };
+    data.push({ ...place, ...nameLabel(kernel, data.length, x, axes, shown) });
+  }
+  return {
+    type: 'scatter', name: 'names', silent: true, z: 6, itemStyle: { color: 'transparent' },
+    labelLayout: { hideOverlap: true, moveOverlap: 'shiftY' }, data: data.filter((point) => point.label),
+  };
+}
 
 /**
  * The longest kernels have their names, as far as these do not cover each other. Names at the sides
  * grow towards the middle.
  */
-function nameLabel(kernel: Kernel, rank: number, x: number, axes: Axes, theme: Theme): Option {
-  if (rank >= NAMED) return {};
+function nameLabel(kernel: Kernel, rank: number, x: number, axes: Axes, shown: Shown): Option {
+  const theme = shown.theme;
+  const { kernels, letters } = shown.narrow ? NAMED.narrow : NAMED.wide;
+  if (rank >= kernels) return {};
   const whole = kernel.short_name;
-  const name = whole.length > LONGEST_NAME ? `${whole.slice(0, 16)}..${whole.slice(18 - LONGEST_NAME)}` : whole;
+  const head = Math.round(letters * 0.36);
+  const name = whole.length > letters ? `${whole.slice(0, head)}..${whole.slice(head + 2 - letters)}` : whole;
   const place = Math.log(x / axes.x[0]) / Math.log(axes.x[1] / axes.x[0]);
   const align = place < 0.2 ? 'left' : place > 0.8 ? 'right' : 'center';
   return {
     label: {
-      show: true, formatter: () => name, position: 'bottom', align, color: theme.text, fontSize: 11,
+      show: true, formatter: () => name, position: 'bottom', align, color: theme.text, opacity: 1, fontSize: 11,
       textBorderColor: theme.background, textBorderWidth: 3,
     },
   };
 }
 
-function levelSeries(shown: Shown, level: Level, largest: number, axes: Axes): Option {
+function levelSeries(shown: Shown, level: Level, largest: number): Option {
   const data: Option[] = [];
-  const named = level === shown.levels[shown.levels.length - 1] && !shown.narrow;
   // Small markers are drawn last, on top of large ones.
   for (const index of shown.kernels) {
     const kernel = shown.roofline.kernels[index]!;
@@ -200,12 +219,10 @@ function levelSeries(shown: Shown, level: Level, largest: number, axes: Axes): O
     if (!x || !kernel.gflops) continue;
     const size = markerSize(kernel.time_fraction, largest);
     const style = runStyle(shown.theme.level[level]!, runOf(shown.roofline, kernel), shown.theme);
-    const point = item(kernel, index, x, kernel.gflops, size, shown.picked, style);
-    data.push(named ? { ...point, ...nameLabel(kernel, data.length, x, axes, shown.theme) } : point);
+    data.push(item(kernel, index, x, kernel.gflops, size, shown.picked, style));
   }
   return {
     type: 'scatter',
-    labelLayout: { hideOverlap: true, moveOverlap: 'shiftY' },
     name: levelName(level),
     z: 3,
     symbol: SYMBOLS[level],
@@ -337,10 +354,11 @@ export function hierarchicalOption(shown: Shown): Option {
   option.series = [
     ...roofSeries(roofLines(shown, axes), shown.theme),
     ...connector(shown),
-    ...shown.levels.map((level) => levelSeries(shown, level, largest, axes)),
+    ...shown.levels.map((level) => levelSeries(shown, level, largest)),
     arrowSeries(shown, shown.levels.flatMap((level) => lowerBounds(shown, level, largest)), 'upRight'),
     ...(predicted ? shown.levels.map((level) => predictedSeries(shown, level, largest)) : []),
     ringSeries(shown, largest),
+    nameSeries(shown, largest, axes),
   ];
   return option;
 }

@@ -33,8 +33,21 @@ function compare(a: number | string | null, b: number | string | null): number {
   return String(a).localeCompare(String(b), 'en');
 }
 
+function cell<T>(column: Column<T>, row: T): ComponentChild {
+  const shown = column.show ? column.show(row) : String(column.value(row) ?? '-');
+  if (typeof shown !== 'string') return shown;
+  // A number stays on one line with its unit.
+  return column.fill ? breakable(shown) : shown.replace(/(\d) (?=\S)/g, '$1\u00a0');
+}
+
 function sideOf<T>(column: Column<T>): string {
   return `${column.left ? 'left' : ''}${column.fill ? ' fill' : ''}`;
+}
+
+/** A name that may break behind what joins its parts. */
+function breakable(name: string): ComponentChild {
+  const parts = name.split(/(?<=[\/._+:,<(])/);
+  return parts.length < 2 ? name : parts.flatMap((part, i) => (i === 0 ? [part] : [<wbr />, part]));
 }
 
 export function Table<T>({ columns, rows, id, first = FIRST_ROWS, start, picked, onPick }: Props<T>) {
@@ -53,7 +66,7 @@ export function Table<T>({ columns, rows, id, first = FIRST_ROWS, start, picked,
     setSort({ column, down: sort?.column === column ? !sort.down : !columns[column]?.left });
   return (
     <div class="table-box">
-      <table id={id}>
+      <table id={id} class={columns.every((column) => column.title === '') ? 'plain' : ''}>
         <thead>
           <tr>
             {columns.map((column, i) => (
@@ -75,7 +88,7 @@ export function Table<T>({ columns, rows, id, first = FIRST_ROWS, start, picked,
             <tr class={picked?.(row) ? 'picked' : ''} onClick={() => onPick?.(row)}>
               {columns.map((column) => (
                 <td class={sideOf(column)} title={column.hint?.(row)}>
-                  {column.show ? column.show(row) : String(column.value(row) ?? '-')}
+                  {cell(column, row)}
                 </td>
               ))}
             </tr>

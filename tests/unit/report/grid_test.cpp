@@ -56,6 +56,19 @@ TEST(Grid, TheLeastImportantColumnsGoFirst) {
   EXPECT_EQ(sample(53).left_out(), (std::vector<std::string>{"tile", "waves"}));
 }
 
+TEST(Grid, ColumnsComeBackWhereThereIsRoom) {
+  const auto text = [](int width) {
+    Grid grid({{.title = "name", .rank = Rank::Identity},
+               {.title = "year", .rank = Rank::Detail},
+               {.title = "what it is called in full", .rank = Rank::Detail}},
+              width, 0);
+    grid.add({"l4", "2023", "-"});
+    return grid.text();
+  };
+  EXPECT_EQ(text(60), "name  year  what it is called in full\nl4    2023  -\n");
+  EXPECT_EQ(text(20), "name  year\nl4    2023\n");
+}
+
 TEST(Grid, ForeignCellsStayOnTheirLine) {
   Grid grid({{.title = "name", .rank = Rank::Identity}, {.title = "ms", .right = true}}, 80, 0);
   grid.add({"a\x1b[2J\nb", "1"});
