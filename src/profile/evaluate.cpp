@@ -110,7 +110,8 @@ void add_tensor(const KernelSeries& kernel, const TensorQuestion& question, Kern
     findings.without["tensor flops"] += 1;
     const bool unknown = tensor_shape_unknown(kernel, question);
     findings.shape_unknown += unknown ? 1 : 0;
-    const bool uncounted = unknown || name_says_tensor(kernel.name);
+    const bool uncounted =
+        unknown || tensor_units_were_busy(kernel) || name_says_tensor(kernel.name);
     findings.tensor_uncounted += uncounted ? 1 : 0;
     if (uncounted) record.flops_complete = false;
     return;

@@ -75,7 +75,9 @@ const std::unordered_set<std::string_view>& used_counters() {
 }  // namespace
 
 bool is_used_metric(std::string_view metric) {
-  if (used_counters().contains(metric) || is_tensor_counter(metric)) return true;
+  if (used_counters().contains(metric) || is_tensor_counter(metric) || is_tensor_share(metric)) {
+    return true;
+  }
   const auto other = twin(metric);
   return other && used_counters().contains(*other);
 }

@@ -239,6 +239,17 @@ bool tensor_shape_unknown(const KernelSeries& kernel, const TensorQuestion& ques
   return inst && inst->count > 0.0 && !tensor_ops(kernel, question);
 }
 
+bool is_tensor_share(std::string_view metric) {
+  return metric.find("pipe_tensor") != std::string_view::npos &&
+         metric.find(".avg.pct_of_peak_sustained") != std::string_view::npos;
+}
+
+bool tensor_units_were_busy(const KernelSeries& kernel) {
+  return std::any_of(kernel.columns.begin(), kernel.columns.end(), [](const Column& column) {
+    return is_tensor_share(column.metric) && column.sum() > 0.0;
+  });
+}
+
 std::optional<RateKey> tensor_peak(std::string_view metric) {
   const auto name = parse_ops(metric, ".sum.peak_sustained");
   if (!name || name->sparsity == "sparsity_on") return std::nullopt;

@@ -46,6 +46,11 @@ std::optional<TensorOps> tensor_ops(const KernelSeries& kernel, const TensorQues
 /// True when instruction counts are there but their worth is unknown.
 bool tensor_shape_unknown(const KernelSeries& kernel, const TensorQuestion& question);
 
+/// How busy the profiler saw the matrix units, in % of their peak: they worked, not how much.
+bool is_tensor_share(std::string_view metric);
+/// True when such a share is above zero in some launch.
+bool tensor_units_were_busy(const KernelSeries& kernel);
+
 /// The rate that "sm__ops_path_tensor_*.sum.peak_sustained" is the peak of; dense operations only.
 std::optional<hardware::RateKey> tensor_peak(std::string_view metric);
 

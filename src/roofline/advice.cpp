@@ -106,7 +106,9 @@ std::string near_roof_advice(Point& point, const Point* next, const Roofs& roofs
     return fmt::format("{}; only fewer operations would help much, {} of {} is left to gain",
                        held(point), format_time(point.gain), format_time(time));
   }
-  if (next != nullptr && streams(point.record.name) && streams(next->record.name)) {
+  // A kernel that follows itself works on something else.
+  if (next != nullptr && next != &point && streams(point.record.name) &&
+      streams(next->record.name)) {
     const auto gain = fusion_gain(point, *next, roofs);
     if (gain && gain->base() > 0.0) {
       point.gain = min(*gain, time);
@@ -121,8 +123,28 @@ std::string near_roof_advice(Point& point, const Point* next, const Roofs& roofs
       held(point), format_time(point.gain), format_time(time));
 }
 
+/// The unit that the profiler itself saw nearest to its peak: counted or not, it is work.
+std::pair<double, std::string_view> busiest_unit(const profile::SpeedOfLight& shares) {
+  std::pair<double, std::string_view> most{shares.compute.value_or(0.0), "the SMs"};
+  for (const MemoryLevel level : hardware::kMemoryLevels) {
+    const double share = shares.level[static_cast<std::size_t>(level)].value_or(0.0);
+    if (share > most.first) most = {share, name_of(level)};
+  }
+  return most;
+}
+
 std::string far_advice(Point& point) {
   const Seconds time = *point.record.time;
+  if (const auto [share, unit] = busiest_unit(point.record.speed_of_light);
+      share >= kNearRoof && share > *point.fraction_of_roof) {
+    point.gain = time * std::max(1.0 - share, 0.0);
+    return fmt::format(
+        "{} reached {} of their peak by the profiler's own count, more than counted FLOPs and "
+        "bytes "
+        "explain; only fewer instructions or accesses would help much, {} of {} is left to gain",
+        unit == "the SMs" ? std::string(unit) : fmt::format("the units of {}", unit),
+        percent(share), format_time(point.gain), format_time(time));
+  }
   point.gain = max(time - *point.bound, Seconds{});
   if (point.record.from_shapes) {
     return fmt::format(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every shape of Nsight Compute output, small and synthetic; the real ones are in exports_test.cpp.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,6 +93,25 @@ TEST(NcuLong, TensorInstructionsOfUnknownShapeAreMissedOnlyWhereThereAreSome) {
   };
   EXPECT_FALSE(missed("0"));
   EXPECT_TRUE(missed("5"));
+}
+
+// Integer products leave no trace in the counters of FP32 and FP64: only the units were busy.
+TEST(NcuLong, BusyTensorUnitsAreNotZeroIntensity) {
+  const auto record = [](const std::string& busy) {
+    std::string text = kLong + row(0, "k", "gpu__time_duration.sum", "ns", "1000");
+    for (const char* op : {"dadd", "dmul", "dfma", "fadd", "fmul", "ffma"}) {
+      text += row(0, "k", fmt::format("sm__sass_thread_inst_executed_op_{}_pred_on.sum", op),
+                  "inst", "0");
+    }
+    text += row(0, "k", "sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active",
+                "%", busy);
+    const auto run = evaluate(import(text), {}, Catalog::embedded());
+    EXPECT_TRUE(run);
+    return run ? run->kernels.at(0) : KernelRecord{};
+  };
+  EXPECT_TRUE(record("0").zero_ai());
+  EXPECT_FALSE(record("53.9").zero_ai());
+  EXPECT_FALSE(record("53.9").flops_complete);
 }
 
 TEST(NcuLong, RatiosAreOverLaunchesThatHaveAllCounters) {

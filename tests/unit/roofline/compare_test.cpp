@@ -200,6 +200,31 @@ TEST(Advice, ProductsOnVectorLanesMayUseTheMatrixUnits) {
   EXPECT_EQ(charted({gemm}).points[0].gain, from_ms(7.0));
 }
 
+// Integers make no FLOPs, but the profiler saw the SMs at 70 % of their peak.
+TEST(Advice, TheProfilersOwnCountIsHeard) {
+  KernelRecord busy = fp32("k", 10.0);
+  busy.bytes[2] = Bytes::from_base(1e9);
+  busy.speed_of_light.compute = 0.7;
+  busy.speed_of_light.level[1] = 0.65;
+  EXPECT_EQ(
+      charted({busy}).points[0].advice,
+      "the SMs reached 70 % of their peak by the profiler's own count, more than counted FLOPs "
+      "and bytes explain; only fewer instructions or accesses would help much, 3.00 ms of "
+      "10.0 ms is left to gain");
+  busy.speed_of_light.compute = 0.5;
+  EXPECT_TRUE(charted({busy}).points[0].advice.starts_with("the units of l2 reached 65 %"));
+}
+
+// A launch that follows one of the same kernel does not read what that one wrote.
+TEST(Advice, NothingIsFusedWithItself) {
+  KernelRecord add = fp32("elementwise_add", 10.0);
+  add.launches = 3;
+  add.bytes[2] = Bytes::from_base(8e9);
+  add.next = add.name;
+  add.next_launches = 2;
+  EXPECT_NE(charted({add}).points[0].advice.find("only fewer bytes"), std::string::npos);
+}
+
 TEST(Advice, WhatShapesDoNotTellIsNotClaimed) {
   KernelRecord slow = fp32("k", 10.0);
   slow.bytes[2] = Bytes::from_base(1e9);
