@@ -2,6 +2,7 @@
 //
 // A timeline in the Trace Event Format, which Perfetto and chrome://tracing open: complete events
 // ("X", microseconds) on one thread per track, metadata events ("M") that name process and threads.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/provenance.h"
@@ -15,7 +16,12 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kProcess = 1;
-constexpr double kMicroseconds = 1e3;  // in a millisecond
+
+/// Microseconds in steps of 1/1024: times and their sums are exact in binary, so that no reader that
+/// cuts them to nanoseconds, as Perfetto does, sees a slice begin before the end of the last one.
+double microseconds(double ms) {
+  return std::round(ms * 1e3 * 1024) / 1024;
+}
 
 ordered_json metadata(std::string_view what, std::size_t thread, ordered_json arguments) {
   return {{"name", what},
@@ -35,11 +41,12 @@ void add_names(const Document& document, const Timeline& timeline, ordered_json&
 }
 
 ordered_json event_of(const Slice& slice) {
+  const double start = microseconds(slice.start_ms);
   ordered_json event{{"name", slice.name},
                      {"cat", slice.category},
                      {"ph", "X"},
-                     {"ts", slice.start_ms * kMicroseconds},
-                     {"dur", slice.duration_ms * kMicroseconds},
+                     {"ts", start},
+                     {"dur", microseconds(slice.start_ms + slice.duration_ms) - start},
                      {"pid", kProcess},
                      {"tid", slice.track + 1}};
   if (slice.details.empty()) return event;
