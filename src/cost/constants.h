@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cost/parameter.h"
+#include "execution/launches.h"
 
 namespace rooftile::cost {
 
@@ -43,11 +44,11 @@ struct Streaming : AttainedShares {
   ByName<double> memory;     ///< by "hbm", "gddr"
 };
 
-/// Tiled products and convolutions by the streams of their kernels, one set for all GPUs.
+/// Convolutions by the streams of their kernels, one set for all GPUs.
 struct TimeConstants {
   double issue = 0, issue_wide = 0, latency_floor = 0, latency_miss = 0;
   double prologue = 0, epilogue = 0;
-  double fused_extra = 0, fused_cta = 0, nonfused_extra = 0, nonfused_launch = 0, l2_residency = 0;
+  double fused_extra = 0, fused_cta = 0, nonfused_launch = 0, nonfused_filters = 1;
   double small_tile_extra = 0, small_tile_prologue = 0, fft_extra = 0, fft_launch = 0;
   double direct_efficiency = 0;
   double gradient = 0, strided_epilogue = 0;

@@ -115,7 +115,7 @@ TEST_F(Rows, DeepBenchIsUpToThreeCallsPerLine) {
   const Campaigns campaigns = campaigns_of(*data);
   ASSERT_EQ(campaigns.deepbench.rows.size(), 1U);
   EXPECT_TRUE(campaigns.deepbench.rows[0].implicit);
-  EXPECT_NEAR(*campaigns.deepbench.rows[0].data, 1.2e-3, 1e-12);
+  EXPECT_NEAR(campaigns.deepbench.rows[0].data->seconds, 1.2e-3, 1e-12);
   EXPECT_FALSE(campaigns.deepbench.rows[0].filter);
 }
 
