@@ -14,6 +14,7 @@
 
 #include "calibration/conv_fit.h"
 #include "calibration/fit_attention.h"
+#include "calibration/fit_eager.h"
 #include "calibration/fit_experts.h"
 #include "calibration/fit_forms.h"
 #include "calibration/fit_links.h"
@@ -105,7 +106,7 @@ class Fitter {
       notes_.push_back(fmt::format("{}: {}; what no row decides starts anew", weights.error().where,
                                    weights.error().message));
       shipped_.constants = cost::starting_constants();
-      for (const char* part : {"clock", "convolution", "step", "links"})
+      for (const char* part : {"clock", "convolution", "step", "eager", "links"})
         shipped_.origins[part] = {};
     }
     shipped_input_ = make_input("predictor", shipped_.name, shipped);
@@ -301,6 +302,12 @@ class Fitter {
       weights.origins["step"] = origin_of(host->seen);
     } else {
       keep_shipped(fold, "step");
+    }
+    if (const auto eager = fit_eager(dataset_, fold.left_out, weights.constants)) {
+      weights.constants.eager = eager->constants;
+      weights.origins["eager"] = origin_of(eager->seen);
+    } else {
+      keep_shipped(fold, "eager");
     }
   }
 

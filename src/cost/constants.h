@@ -2,7 +2,7 @@
 //
 // The fitted numbers that no single class of kernels owns: what kernels reach of a machine
 // (attained.h), how convolutions run (time_machine.h), what a step adds to its kernels
-// (aggregate/step.h), what collectives reach of a link (aggregate/communication.h), how far
+// (aggregate/step.h), what eager kernels move (execution/eager.h), what collectives reach of a link (aggregate/communication.h), how far
 // measured products reach and how intervals widen. They are part of a predictor's file of weights;
 // predictors without one of their own take those of the default.
 #pragma once
@@ -69,6 +69,13 @@ struct StepConstants {
 };
 std::span<const Parameter<StepConstants>> parameters_of(const StepConstants& form);
 
+/// What an eager framework's kernels move.
+struct EagerConstants : execution::TensorsMoved {};
+std::span<const Parameter<EagerConstants>> parameters_of(const EagerConstants& form);
+/// By vendor, whose libraries differ, and kAnyVendor.
+using EagerByVendor = ByName<EagerConstants>;
+inline constexpr std::string_view kAnyVendor = "any";
+
 /// One kind of link.
 struct LinkForm {
   double efficiency = 0, start = 0, step = 0, ramp = 0, spread = 0;
@@ -103,10 +110,14 @@ struct Constants {
   Streaming streaming;
   TimeModel convolution;
   StepConstants step;
+  EagerByVendor eager;
   LinkConstants links;
   NeighbourConstants neighbours;
   IntervalConstants intervals;
 };
+
+/// What kernels move on GPUs of the vendor, as its name is written in the catalogue.
+const EagerConstants& eager_of(const Constants& constants, std::string_view vendor);
 
 /// All of them at the starts of their lists.
 Constants starting_constants();
