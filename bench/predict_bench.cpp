@@ -101,11 +101,13 @@ Result<double> steps_per_second(const study::Session& session, const char* predi
 Result<double> variants_per_second(const study::Session& session, const Request& step) {
   ROOFTILE_TRY(const auto machine, session.machine(step.gpu, std::nullopt));
   ROOFTILE_TRY(const auto predictor, session.predictor(step.predictor));
-  ROOFTILE_TRY(const auto launched, study::step_kernels(step, {}, session));
+  const auto& moved = cost::eager_of(predictor->constants(), name_of(machine->gpu.vendor));
+  ROOFTILE_TRY(const auto launched, study::step_kernels(step, {}, session, moved));
   ROOFTILE_TRY(const auto costs, session.stack_costs());
-  ROOFTILE_TRY(const auto study, aggregate::ScalingStudy::make(
-                                     launched.kernels, *machine, *predictor,
-                                     study::launch_costs(launched.options, *predictor, *costs)));
+  ROOFTILE_TRY(const auto study,
+               aggregate::ScalingStudy::make(
+                   launched.kernels, *machine, *predictor,
+                   study::launch_costs(launched.options, *machine, *predictor, *costs)));
   std::mt19937 engine(1);
   std::uniform_real_distribution<double> octaves(-2, 2);
   constexpr int kVariants = 500;

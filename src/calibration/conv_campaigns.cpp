@@ -19,10 +19,7 @@ class CampaignGpus {
   std::size_t find(std::uint32_t gpu) {
     const auto [known, is_new] = places_.try_emplace(gpu, gpus_.size());
     if (is_new) {
-      const hardware::Machine& machine = dataset_.machines[gpu];
-      gpus_.push_back({.name = dataset_.devices[gpu],
-                       .machine = machine,
-                       .rate = *machine.best_rate(DType::Fp32, true)});  // bound when read
+      gpus_.push_back({.name = dataset_.devices[gpu], .machine = dataset_.machines[gpu]});
     }
     return known->second;
   }
@@ -67,10 +64,6 @@ double CampaignGpu::peak() const {
          static_cast<double>(machine.gpu.sm.fp32_lanes) * machine.gpu.clock.boost.base();
 }
 
-cost::TimeMachine CampaignGpu::timed(const cost::Constants& constants) const {
-  return cost::make_time_machine(machine, rate, DType::Fp32, true, constants);
-}
-
 double DeepBenchRow::rate(double seconds) const {
   return 2.0 * static_cast<double>(conv.n * conv.p() * conv.q()) *
          static_cast<double>(conv.k * conv.c * conv.r * conv.s) / seconds;
@@ -85,9 +78,10 @@ Campaigns campaigns_of(const Dataset& dataset) {
     const auto* conv = std::get_if<ops::ConvShape>(&sample.work.shape);
     if (conv == nullptr || sample.work.compute != DType::Fp32) continue;
     const std::string& algorithm = dataset.algorithms[sample.algorithm];
+    cost::Job job = *cost::bind(sample.work, dataset.machines[sample.gpu]);  // checked when read
     if (!sample.host) {
       out.neusight.rows.push_back({.gpu = neusight.find(sample.gpu),
-                                   .conv = *conv,
+                                   .job = std::move(job),
                                    .algorithm = algorithm,
                                    .measured = sample.measured,
                                    .index = serial[sample.gpu]++});
@@ -98,7 +92,7 @@ Campaigns campaigns_of(const Dataset& dataset) {
     auto& time = conv->pass == ops::ConvPass::Forward        ? row.forward
                  : conv->pass == ops::ConvPass::DataGradient ? row.data
                                                              : row.filter;
-    time = sample.measured;
+    time = TimedPass{.job = std::move(job), .seconds = sample.measured};
   }
   sort_gpus(out.deepbench.gpus, out.deepbench.rows);
   sort_gpus(out.neusight.gpus, out.neusight.rows);

@@ -12,16 +12,19 @@
 #include <vector>
 
 #include "calibration/dataset.h"
-#include "cost/conv_time.h"
+#include "cost/predictor.h"
 
 namespace rooftile::calibration {
 
 struct CampaignGpu {
   std::string name;  ///< in the data
   hardware::Machine machine;
-  FlopsPerSecond rate;                ///< FP32
   [[nodiscard]] double peak() const;  ///< FLOP/s of all lanes at boost
-  [[nodiscard]] cost::TimeMachine timed(const cost::Constants& constants) const;
+};
+/// One pass of a layer.
+struct TimedPass {
+  cost::Job job;
+  double seconds = 0;
 };
 
 /// A layer and what its passes took.
@@ -30,7 +33,7 @@ struct DeepBenchRow {
   ops::ConvShape conv;
   std::uint32_t file = 0, line = 0;
   bool implicit = false;  ///< the forward pass names the implicit GEMM
-  std::optional<double> forward = {}, data = {}, filter = {};  ///< seconds
+  std::optional<TimedPass> forward = {}, data = {}, filter = {};
   /// Rate of the direct algorithm at this time, FLOP/s.
   [[nodiscard]] double rate(double seconds) const;
 };
@@ -42,7 +45,7 @@ struct DeepBench {
 
 struct NeuSightRow {
   std::size_t gpu = 0;
-  ops::ConvShape conv;
+  cost::Job job;
   std::string algorithm;   ///< that was launched; empty where nothing says it
   double measured = 0;     ///< seconds
   std::int64_t index = 0;  ///< of the GPU's rows, in the order of the campaign

@@ -8,6 +8,7 @@
 
 #include "calibration/descent.h"
 #include "calibration/selection.h"
+#include "cost/learned/learned.h"
 
 namespace rooftile::calibration {
 
@@ -25,11 +26,13 @@ std::int64_t block_of(const NeuSightRow& row) {
   return row.index / kDriftRows;
 }
 
-std::vector<cost::TimeMachine> timed(const std::vector<CampaignGpu>& gpus,
-                                     const ConvConstants& constants) {
-  std::vector<cost::TimeMachine> machines;
-  for (std::size_t i = 0; i < gpus.size(); ++i) machines.push_back(gpus[i].timed(constants[i]));
-  return machines;
+/// Every predictor on its machine.
+std::vector<cost::Estimator> estimators_of(const std::vector<CampaignGpu>& gpus,
+                                           const ConvPredictors& predictors) {
+  std::vector<cost::Estimator> estimators;
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    estimators.push_back(predictors[i]->on(gpus[i].machine));
+  return estimators;
 }
 
 /// Seconds of the fastest algorithm, and of the implicit GEMM.
@@ -38,9 +41,8 @@ struct Predicted {
   ConvAlgorithm algorithm = ConvAlgorithm::ImplicitGemm;
 };
 
-Predicted predict(ops::ConvShape conv, ops::ConvPass pass, const cost::TimeMachine& machine) {
-  conv.pass = pass;
-  const auto all = cost::conv_candidates(conv, DType::Fp32, machine, {});
+Predicted predict(const cost::Job& job, cost::Estimator& estimator) {
+  const auto all = estimator.convolutions(job);
   const auto implicit = std::find_if(all.begin(), all.end(), [](const auto& candidate) {
     return candidate.algorithm == ConvAlgorithm::ImplicitGemm;
   });
@@ -49,27 +51,25 @@ Predicted predict(ops::ConvShape conv, ops::ConvPass pass, const cost::TimeMachi
           .algorithm = all.front().algorithm};
 }
 
-void add_row(const DeepBenchRow& row, double peak, const cost::TimeMachine& machine,
+void add_row(const DeepBenchRow& row, double peak, cost::Estimator& estimator,
              DeepBenchErrors& errors) {
   if (row.forward) {
-    const Predicted t = predict(row.conv, ops::ConvPass::Forward, machine);
+    const Predicted t = predict(row.forward->job, estimator);
+    const double measured = row.forward->seconds;
     if (row.implicit) {
-      if (row.rate(*row.forward) > kImpossible * peak) {
+      if (row.rate(measured) > kImpossible * peak) {
         ++errors.dropped;
       } else {
-        errors.implicit.add(t.implicit + kDeepBenchCall, *row.forward);
+        errors.implicit.add(t.implicit + kDeepBenchCall, measured);
       }
     }
-    errors.forward.add(t.chosen + kDeepBenchCall, *row.forward);
+    errors.forward.add(t.chosen + kDeepBenchCall, measured);
   }
-  if (row.data) {
-    const Predicted t = predict(row.conv, ops::ConvPass::DataGradient, machine);
-    errors.data.add(t.chosen + kDeepBenchCall, *row.data);
-  }
-  if (row.filter) {
-    const Predicted t = predict(row.conv, ops::ConvPass::FilterGradient, machine);
-    errors.filter.add(t.chosen + kDeepBenchCall, *row.filter);
-  }
+  const auto add = [&](const std::optional<TimedPass>& pass, TimeError& error) {
+    if (pass) error.add(predict(pass->job, estimator).chosen + kDeepBenchCall, pass->seconds);
+  };
+  add(row.data, errors.data);
+  add(row.filter, errors.filter);
 }
 
 bool same_algorithm(ConvAlgorithm chosen, const NeuSightRow& row) {
@@ -78,16 +78,19 @@ bool same_algorithm(ConvAlgorithm chosen, const NeuSightRow& row) {
 }
 
 /// Sum of the mean errors of all GPUs but one.
-double fit_error(const Campaigns& data, const cost::Constants& trial, std::string_view left_out) {
+double fit_error(const Campaigns& data, const cost::learned::Weights& trial,
+                 std::string_view left_out) {
   constexpr std::size_t kFitStep = 9;  // rows are alike: a ninth of them is enough to fit
+  const std::shared_ptr<const cost::Predictor> predictor = cost::learned::make_learned(trial);
   double sum = 0;
   const DeepBench& deepbench = data.deepbench;
-  for (const auto& e : score(deepbench, ConvConstants(deepbench.gpus.size(), trial), left_out)) {
+  for (const auto& e :
+       score(deepbench, ConvPredictors(deepbench.gpus.size(), predictor), left_out)) {
     sum += e.sum();
   }
   const NeuSight& neusight = data.neusight;
-  for (const auto& e :
-       score(neusight, ConvConstants(neusight.gpus.size(), trial), kFitStep, left_out).errors) {
+  const ConvPredictors same(neusight.gpus.size(), predictor);
+  for (const auto& e : score(neusight, same, kFitStep, left_out).errors) {
     sum += 2 * (e.implicit.mean() + e.all.mean());  // two columns, four of DeepBench
   }
   return sum;
@@ -119,13 +122,13 @@ ValidationCell TimeError::inside_cell() const {
   return {fmt::format("{:.0f} %", percent), {percent}};
 }
 
-std::vector<DeepBenchErrors> score(const DeepBench& data, const ConvConstants& constants,
+std::vector<DeepBenchErrors> score(const DeepBench& data, const ConvPredictors& predictors,
                                    std::string_view left_out) {
-  const auto machines = timed(data.gpus, constants);
+  auto estimators = estimators_of(data.gpus, predictors);
   std::vector<DeepBenchErrors> errors(data.gpus.size());
   for (const DeepBenchRow& row : data.rows) {
     if (data.gpus[row.gpu].machine.gpu.id == left_out) continue;
-    add_row(row, data.gpus[row.gpu].peak(), machines[row.gpu], errors[row.gpu]);
+    add_row(row, data.gpus[row.gpu].peak(), estimators[row.gpu], errors[row.gpu]);
   }
   return errors;
 }
@@ -171,15 +174,15 @@ ValidationCell Drift::first_and_last(std::size_t gpu) const {
   return {fmt::format("{:.0f} / {:.0f}", first, last), {first, last}};
 }
 
-NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::size_t step,
+NeuSightScore score(const NeuSight& data, const ConvPredictors& predictors, std::size_t step,
                     std::string_view left_out) {
-  const auto machines = timed(data.gpus, constants);
+  auto estimators = estimators_of(data.gpus, predictors);
   NeuSightScore out{.errors = std::vector<NeuSightErrors>(data.gpus.size()), .drift = {}};
   std::vector<std::pair<const NeuSightRow*, Predicted>> predicted;
   for (std::size_t i = 0; i < data.rows.size(); i += step) {
     const NeuSightRow& row = data.rows[i];
     if (data.gpus[row.gpu].machine.gpu.id == left_out) continue;
-    predicted.emplace_back(&row, predict(row.conv, ops::ConvPass::Forward, machines[row.gpu]));
+    predicted.emplace_back(&row, predict(row.job, estimators[row.gpu]));
     out.drift.add(row, row.measured - predicted.back().second.chosen);
   }
   out.drift.finish();
@@ -228,12 +231,10 @@ cost::Constants with_form(cost::Constants constants, const ConvolutionForm& form
   return constants;
 }
 
-ConvolutionForm fit_convolutions(const Campaigns& data, const cost::Constants& others,
+ConvolutionForm fit_convolutions(const Campaigns& data, const WeightsWith& weights_with,
                                  std::string_view left_out) {
   return descend<ConvolutionForm>(
-      [&](const ConvolutionForm& trial) {
-        return fit_error(data, with_form(others, trial), left_out);
-      },
+      [&](const ConvolutionForm& trial) { return fit_error(data, weights_with(trial), left_out); },
       {});
 }
 

@@ -13,7 +13,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +24,7 @@
 
 #include "calibration/conv_campaigns.h"
 #include "calibration/validation_cell.h"
+#include "cost/learned/weights.h"
 
 namespace rooftile::calibration {
 
@@ -40,8 +43,8 @@ struct TimeError {
 struct ConvolutionForm : cost::TimeConstants, cost::ClockConstants {};
 std::span<const cost::Parameter<ConvolutionForm>> parameters_of(const ConvolutionForm& form);
 
-/// The constants for each GPU of a campaign: the shipped ones, or fitted without it.
-using ConvConstants = std::vector<cost::Constants>;
+/// The predictor of each GPU of a campaign: the shipped one, or one fitted without it.
+using ConvPredictors = std::vector<std::shared_ptr<const cost::Predictor>>;
 /// With the form in its place.
 cost::Constants with_form(cost::Constants constants, const ConvolutionForm& form);
 
@@ -54,7 +57,7 @@ struct DeepBenchErrors {
 };
 
 /// Of all GPUs but the one of that id.
-std::vector<DeepBenchErrors> score(const DeepBench& data, const ConvConstants& constants,
+std::vector<DeepBenchErrors> score(const DeepBench& data, const ConvPredictors& predictors,
                                    std::string_view left_out);
 
 /// Seconds of host time per GPU, block of rows and half of the block.
@@ -86,12 +89,14 @@ struct NeuSightScore {
 };
 
 /// Every `step`-th row.
-NeuSightScore score(const NeuSight& data, const ConvConstants& constants, std::size_t step,
+NeuSightScore score(const NeuSight& data, const ConvPredictors& predictors, std::size_t step,
                     std::string_view left_out);
 
-/// Fitted to all GPUs but the one of that id; rows of both campaigns count alike. `others` are the
-/// constants that are not fitted here. Takes half a minute.
-ConvolutionForm fit_convolutions(const Campaigns& data, const cost::Constants& others,
+/// Fitted to all GPUs but the one of that id; rows of both campaigns count alike. `weights_with`
+/// gives the weights for a trial: the products that convolutions launch are fitted already. Takes
+/// half a minute.
+using WeightsWith = std::function<cost::learned::Weights(const ConvolutionForm&)>;
+ConvolutionForm fit_convolutions(const Campaigns& data, const WeightsWith& weights_with,
                                  std::string_view left_out);
 
 }  // namespace rooftile::calibration

@@ -171,8 +171,9 @@ Status append_row(const Source& source, const Layout& layout, std::optional<std:
   }
   if (layout.other != nullptr) {
     const std::size_t rows = dataset.collectives.size() + dataset.layers.size() +
-                             dataset.host_calls.size() + dataset.steps.size() +
-                             dataset.counted.size() + dataset.simulated.size();
+                             dataset.host_calls.size() + dataset.eager_nodes.size() +
+                             dataset.steps.size() + dataset.counted.size() +
+                             dataset.simulated.size();
     if (rows >= kMaxSamples) return too_many_rows(source);
     return layout.other(source, {.gpu = gpu, .catalog = catalog}, dataset);
   }
@@ -186,6 +187,7 @@ void drop_unused_gpus(Dataset& dataset) {
   for (const Collective& row : dataset.collectives) used[row.gpu] = true;
   for (const FusedLayer& row : dataset.layers) used[row.gpu] = true;
   for (const HostCall& row : dataset.host_calls) used[row.gpu] = true;
+  for (const EagerNode& row : dataset.eager_nodes) used[row.gpu] = true;
   for (const MeasuredStep& row : dataset.steps) used[row.gpu] = true;
   for (const CountedKernel& row : dataset.counted) used[row.gpu] = true;
   std::vector<std::uint32_t> moved(used.size(), 0);
@@ -203,6 +205,7 @@ void drop_unused_gpus(Dataset& dataset) {
   for (Collective& row : dataset.collectives) row.gpu = moved[row.gpu];
   for (FusedLayer& row : dataset.layers) row.gpu = moved[row.gpu];
   for (HostCall& row : dataset.host_calls) row.gpu = moved[row.gpu];
+  for (EagerNode& row : dataset.eager_nodes) row.gpu = moved[row.gpu];
   for (MeasuredStep& row : dataset.steps) row.gpu = moved[row.gpu];
   for (CountedKernel& row : dataset.counted) row.gpu = moved[row.gpu];
 }

@@ -11,7 +11,8 @@
 //   per file batch_size,isl,num_heads,...,step,latency           fused attention, one GPU per file
 //   moe_dtype,num_tokens,hidden_size,...,latency        fused mixtures of experts, one GPU per file
 //   op_name,nccl_dtype,num_gpus,message_size,latency    collectives, one kind of GPU per file
-//   device,case,node,...,output_shape,fw_ms,...,acc_ms  traced nodes; those that launch nothing
+//   device,case,node,...,output_shape,fw_ms,...,acc_ms  traced nodes: those that launch nothing, and
+//                                                       those whose kernels move unusual bytes
 //   device,model_name,mode,seqlen,batch,option,measured_ms,...    whole steps (labels)
 //   gpu,dtype,...,l2_bytes,dram_bytes                   counted bytes of products and convolutions
 //   gpu,...,blkM,...,sim_L1_if_MB,...                   simulated bytes of convolutions
@@ -91,6 +92,16 @@ struct HostCall {
   std::uint32_t gpu = 0, file = 0, line = 0;
 };
 
+/// EagerNode::kernel of copies with a stride.
+inline constexpr std::string_view kStridedCopy = "strided_copy";
+/// A traced node whose kernel moves other bytes than the textbook's.
+struct EagerNode {
+  std::string_view kernel;  ///< name of its parameter in cost::EagerConstants
+  double bytes = 0;         ///< of its own tensor
+  double measured = 0;      ///< seconds, host included
+  std::uint32_t gpu = 0, file = 0, line = 0;
+};
+
 /// A step of a whole model (layouts of labels).
 struct MeasuredStep {
   std::string model = {}, mode = {};  ///< name of a config file; inf or train
@@ -130,6 +141,7 @@ struct Dataset {
   std::vector<Collective> collectives;
   std::vector<FusedLayer> layers;
   std::vector<HostCall> host_calls;
+  std::vector<EagerNode> eager_nodes;
   std::vector<MeasuredStep> steps;
   std::vector<CountedKernel> counted;
   std::vector<SimulatedLayer> simulated;

@@ -14,6 +14,7 @@
 
 #include "calibration/conv_fit.h"
 #include "calibration/fit_attention.h"
+#include "calibration/fit_eager.h"
 #include "calibration/fit_experts.h"
 #include "calibration/fit_forms.h"
 #include "calibration/fit_links.h"
@@ -105,7 +106,7 @@ class Fitter {
       notes_.push_back(fmt::format("{}: {}; what no row decides starts anew", weights.error().where,
                                    weights.error().message));
       shipped_.constants = cost::starting_constants();
-      for (const char* part : {"clock", "convolution", "step", "links"})
+      for (const char* part : {"clock", "convolution", "step", "eager", "links"})
         shipped_.origins[part] = {};
     }
     shipped_input_ = make_input("predictor", shipped_.name, shipped);
@@ -154,20 +155,35 @@ class Fitter {
     }
   }
 
-  /// Convolutions are fitted whatever the class: their constants are one set for all GPUs.
+  /// Whether the constants of convolutions depend on the row: some convolutions launch products.
+  static bool decides_convolutions(const Sample& s) {
+    const std::string_view name = class_of(s.work);
+    return name == "conv" || name == "linear" || name == "bmm";
+  }
+
+  /// The constants of convolutions are one set for all GPUs, fitted when products are.
   void add_convolution(Fold& fold) {
-    const auto conv = [](const Sample* s) { return class_of(s->work) == "conv"; };
-    const auto rows = std::count_if(fold.kept.begin(), fold.kept.end(), conv);
+    const auto rows = std::count_if(fold.kept.begin(), fold.kept.end(),
+                                    [](const Sample* s) { return class_of(s->work) == "conv"; });
     if (static_cast<std::size_t>(rows) < kEnoughRows) return;
     const bool measured =
         fold.left_out &&
-        std::any_of(dataset_.samples.begin(), dataset_.samples.end(),
-                    [&](const Sample& s) { return s.gpu == *fold.left_out && conv(&s); });
+        std::any_of(dataset_.samples.begin(), dataset_.samples.end(), [&](const Sample& s) {
+          return s.gpu == *fold.left_out && decides_convolutions(s);
+        });
     const std::string id = measured ? dataset_.machines[*fold.left_out].gpu.id : std::string();
     fold.convolution = fmt::format("{}/convolution", measured ? id : "all");
-    const auto run = [this, id, &fold]() -> Outcome {
+    const auto run = [this, id, &fold](const TaskResults& earlier) -> Outcome {
       Outcome out;
-      const ConvolutionForm found = fit_convolutions(campaigns_, fold.weights.constants, id);
+      Weights products = fold.weights;
+      set_products(fold, earlier, products);
+      const auto weights_with = [&](const ConvolutionForm& form) {
+        Weights weights = products;
+        weights.constants = with_form(std::move(weights.constants), form);
+        set_plateau_rules(weights);  // which depend on the clock
+        return weights;
+      };
+      const ConvolutionForm found = fit_convolutions(campaigns_, weights_with, id);
       for (const auto& p : parameters_of(found)) {
         if (p.fitted) out.x.push_back(std::log(found.*p.value / p.start));
       }
@@ -176,7 +192,8 @@ class Fitter {
     const auto& list = parameters_of(ConvolutionForm());
     const auto size =
         std::count_if(list.begin(), list.end(), [](const auto& p) { return p.fitted; });
-    tasks_.try_emplace(fold.convolution, Task{.run = run, .size = static_cast<std::size_t>(size)});
+    tasks_.try_emplace(fold.convolution,
+                       Task{.run = run, .size = static_cast<std::size_t>(size), .last = true});
   }
 
   void add_tasks(Fold& fold) {
@@ -217,7 +234,8 @@ class Fitter {
   /// `size` is that of the result.
   template <typename Fit>
   void add(const Part& part, std::size_t size, const Fit& fit_class) {
-    const auto run = [fit_class, rows = static_cast<double>(part.samples.size())]() -> Outcome {
+    const auto run = [fit_class, rows = static_cast<double>(part.samples.size())](
+                         const TaskResults& /*earlier*/) -> Outcome {
       LeastSquaresResult result = fit_class();
       return {.x = std::move(result.x), .loss = result.cost / rows};
     };
@@ -285,16 +303,21 @@ class Fitter {
     } else {
       keep_shipped(fold, "step");
     }
+    if (const auto eager = fit_eager(dataset_, fold.left_out, weights.constants)) {
+      weights.constants.eager = eager->constants;
+      weights.origins["eager"] = origin_of(eager->seen);
+    } else {
+      keep_shipped(fold, "eager");
+    }
   }
 
   void finish(Fold& fold) const {
     Weights& weights = fold.weights;
     set_convolution(fold);
-    for (const auto& [model, classes] : fold.parts) {
-      DeviceModel& device = weights.models[model];
-      finish_products(fold, classes, vendor_of(model), device);
-      finish_rows(fold, classes, vendor_of(model), device);
-    }
+    set_products(fold, results_, weights);
+    set_plateau_rules(weights);
+    for (const auto& [model, classes] : fold.parts)
+      finish_rows(fold, classes, vendor_of(model), weights.models[model]);
     fit_experts(dataset_, fold.left_out, weights);
     if (const auto line = fit_trivial_ring(dataset_, fold.left_out))
       weights.trivial[std::string(kRing)] = *line;
@@ -311,47 +334,65 @@ class Fitter {
 
   using Classes = std::map<std::string, Part, std::less<>>;
 
-  const std::vector<double>* result(const Classes& classes, std::string_view name) const {
+  static const std::vector<double>* result(const TaskResults& results, const Classes& classes,
+                                           std::string_view name) {
     const auto part = classes.find(name);
     if (part == classes.end() || part->second.task.empty()) return nullptr;
-    const auto found = results_.find(part->second.task);
-    return found == results_.end() ? nullptr : &found->second;
+    const auto found = results.find(part->second.task);
+    return found == results.end() ? nullptr : &found->second;
   }
 
-  void finish_products(const Fold& fold, const Classes& classes, const std::string& vendor,
-                       DeviceModel& device) const {
-    for (const std::string_view name : kGemmClasses) {
-      const std::vector<double>* x = result(classes, name);
-      if (x == nullptr) continue;
-      const Part& part = classes.find(name)->second;
-      const GemmPlan plan = gemm_plan(vendor, name);
-      GemmModel model;
-      apply_gemm(*x, plan, model);
-      if (plan.neighbours > 0)  // timed one by one from a host, as rows are
-        model.parameters.floor = shortest_call(part.samples).value_or(model.parameters.floor);
-      model.plateau.measured = plateaus(*x, plan, data(fold, part));
-      const Units units = name == "linear"         ? Units::DenseFp32
-                          : name == "bmm"          ? Units::BatchedFp32
-                          : name == "linear_16bit" ? Units::Tensor16
-                                                   : Units::Tensor8;
-      set_plateau_rule(dataset_, plan, units, device.gemm ? &device.gemm->plateau : nullptr,
-                       fold.weights, model.plateau);
-      if (plan.named_tiles) set_named_tiles(dataset_, part.samples, model);
-      const FitData rows{.dataset = dataset_, .weights = fold.weights, .samples = part.remembered};
-      model.neighbours = measured_neighbours(rows, model);
-      model.neighbours.foreign = plan.foreign_neighbours;
-      auto& slot = name == "linear"         ? device.gemm
-                   : name == "bmm"          ? device.bmm
-                   : name == "linear_16bit" ? device.gemm_16bit
-                                            : device.gemm_8bit;
-      slot = std::move(model);
+  /// The products of a class in a device's model.
+  static std::optional<GemmModel>& slot_of(std::string_view name, DeviceModel& device) {
+    return name == "linear"         ? device.gemm
+           : name == "bmm"          ? device.bmm
+           : name == "linear_16bit" ? device.gemm_16bit
+                                    : device.gemm_8bit;
+  }
+
+  /// Products, but for the rules about levels that nobody measured.
+  void set_products(const Fold& fold, const TaskResults& results, Weights& weights) const {
+    for (const auto& [key, classes] : fold.parts) {
+      for (const std::string_view name : kGemmClasses) {
+        const std::vector<double>* x = result(results, classes, name);
+        if (x == nullptr) continue;
+        const Part& part = classes.find(name)->second;
+        const GemmPlan plan = gemm_plan(vendor_of(key), name);
+        GemmModel model;
+        apply_gemm(*x, plan, model);
+        if (plan.neighbours > 0)  // timed one by one from a host, as rows are
+          model.parameters.floor = shortest_call(part.samples).value_or(model.parameters.floor);
+        model.plateau.measured = plateaus(*x, plan, data(fold, part));
+        if (plan.named_tiles) set_named_tiles(dataset_, part.samples, model);
+        const FitData rows{
+            .dataset = dataset_, .weights = fold.weights, .samples = part.remembered};
+        model.neighbours = measured_neighbours(rows, model);
+        model.neighbours.foreign = plan.foreign_neighbours;
+        slot_of(name, weights.models[key]) = std::move(model);
+      }
+    }
+  }
+
+  /// Of all products, from their measured levels and the clock.
+  void set_plateau_rules(Weights& weights) const {
+    for (auto& [key, device] : weights.models) {
+      for (const std::string_view name : kGemmClasses) {
+        std::optional<GemmModel>& model = slot_of(name, device);
+        if (!model) continue;
+        const Units units = name == "linear"         ? Units::DenseFp32
+                            : name == "bmm"          ? Units::BatchedFp32
+                            : name == "linear_16bit" ? Units::Tensor16
+                                                     : Units::Tensor8;
+        set_plateau_rule(dataset_, gemm_plan(vendor_of(key), name), units,
+                         device.gemm ? &device.gemm->plateau : nullptr, weights, model->plateau);
+      }
     }
   }
 
   void finish_rows(const Fold& fold, const Classes& classes, const std::string& vendor,
                    DeviceModel& device) const {
     for (const std::string_view name : kRowClasses) {
-      const std::vector<double>* x = result(classes, name);
+      const std::vector<double>* x = result(results_, classes, name);
       if (x == nullptr) continue;
       RowModel model = row_plan(vendor, name);
       apply_rows(*x, model);
@@ -360,7 +401,7 @@ class Fitter {
       (name == "softmax" ? device.softmax : device.norm) = model;
     }
     for (const std::string_view name : kAttentionClasses) {
-      if (const auto* x = result(classes, name)) {
+      if (const auto* x = result(results_, classes, name)) {
         const FitData rows = data(fold, classes.find(name)->second);
         (name == "prefill" ? device.prefill : device.decode) = apply_attention(*x, rows, name);
       }

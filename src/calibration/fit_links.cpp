@@ -73,13 +73,13 @@ cost::LinkForm fit_kind(const CollectiveRows& rows) {
   return form;
 }
 
+}  // namespace
+
 void look_at(std::uint32_t gpu, Seen& seen) {
   ++seen.rows;
   const auto place = std::lower_bound(seen.gpus.begin(), seen.gpus.end(), gpu);
   if (place == seen.gpus.end() || *place != gpu) seen.gpus.insert(place, gpu);
 }
-
-}  // namespace
 
 std::optional<FittedLinks> fit_links(const Dataset& dataset,
                                      std::optional<std::uint32_t> left_out) {

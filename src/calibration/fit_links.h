@@ -19,6 +19,8 @@ struct Seen {
   std::int64_t rows = 0;
   std::vector<std::uint32_t> gpus;  ///< sorted
 };
+/// Adds a row.
+void look_at(std::uint32_t gpu, Seen& seen);
 
 struct FittedLinks {
   cost::LinkConstants constants;

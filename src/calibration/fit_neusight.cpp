@@ -183,9 +183,9 @@ Result<NeuSightFits> fit_neusight(const Dataset& dataset, const FitOptions& opti
   for (const NeuSightFold& fold : folds) {
     for (const auto& [name, part] : fold.parts) {
       tasks.try_emplace(
-          part.task,
-          Task{.run = [&dataset, &part, &train] { return fit_part(dataset, part, train); },
-               .size = kLeading + neusight::value_count(widths_of(train))});
+          part.task, Task{.run = [&dataset, &part, &train](
+                                     const TaskResults&) { return fit_part(dataset, part, train); },
+                          .size = kLeading + neusight::value_count(widths_of(train))});
     }
   }
   const std::string format = fmt::format("{}-{}-{}-{}", neusight::features_hash(), form.rows,

@@ -42,25 +42,6 @@ constexpr std::array kOperators{
     KindWord{"subu", "add"},     KindWord{"contiguous", "move"}, KindWord{"cat", "move"},
     KindWord{"maximum", "max"},  KindWord{"maxu", "max"}};
 
-/// "(2, 32, 2048, 2048)" -> 268435456; 0 for what is not a shape.
-std::int64_t elements_of(std::string_view text) {
-  std::int64_t elements = 1;
-  bool any = false;
-  for (const std::string_view part : split(text, ',')) {
-    std::string digits;
-    for (const char c : part) {
-      if (c >= '0' && c <= '9') digits += c;
-    }
-    if (digits.empty()) continue;
-    const auto size = parse_int(digits);
-    constexpr std::int64_t kMost = std::int64_t{1} << 40;
-    if (!size || *size < 1 || *size > kMost || elements > kMost / *size) return 0;
-    elements *= *size;
-    any = true;
-  }
-  return any ? elements : 0;
-}
-
 bool is_module(std::string_view target) {
   return target.find('<') == std::string_view::npos &&
          (target.find('.') != std::string_view::npos || target == "lm_head");
@@ -94,6 +75,24 @@ void mark_layer(TracedStep& step) {
 }
 
 }  // namespace
+
+std::int64_t elements_of(std::string_view text) {
+  std::int64_t elements = 1;
+  bool any = false;
+  for (const std::string_view part : split(text, ',')) {
+    std::string digits;
+    for (const char c : part) {
+      if (c >= '0' && c <= '9') digits += c;
+    }
+    if (digits.empty()) continue;
+    const auto size = parse_int(digits);
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (!size || *size < 1 || *size > kMost || elements > kMost / *size) return 0;
+    elements *= *size;
+    any = true;
+  }
+  return any ? elements : 0;
+}
 
 std::string kind_of_target(std::string_view target) {
   if (is_module(target)) {

@@ -33,6 +33,9 @@ struct TracedStep {
 
 Result<std::vector<TracedStep>> read_nodes(const std::string& file);
 
+/// Elements of a shape of the trace, "(2, 32, 2048, 2048)"; 0 for what is not one.
+std::int64_t elements_of(std::string_view shape);
+
 /// What a target of the trace or an operator of ours belongs to: "linear" for
 /// "transformer.h.0.mlp.c_fc" and "addmm", "add" for "<built-in function add>" and "addu".
 std::string kind_of_target(std::string_view target);

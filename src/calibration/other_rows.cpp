@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "calibration/nodes.h"
 #include "core/text.h"
 #include "cost/predictor.h"
 #include "hardware/system.h"
@@ -57,9 +58,50 @@ Status collective_row(const Source& s, const Place& place, Dataset& dataset) {
   return {};
 }
 
-/// A traced node of a step: those without a tensor launch nothing, and show what the host takes.
+namespace {
+
+/// A kernel that is launched otherwise than the textbook says (execution/eager.h).
+struct NodeKernel {
+  std::string_view kind;    ///< kind_of_target()
+  std::string_view target;  ///< a part of it, where the kind has others; else empty
+  std::string_view column;
+  std::string_view kernel;
+  bool training = false;  ///< only there
+};
+constexpr std::array kNodeKernels{NodeKernel{"dropout", "", "fw_ms", "dropout", true},
+                                  NodeKernel{"dropout", "", "bw_ms", "dropout_backward", true},
+                                  NodeKernel{"layernorm", "", "bw_ms", "norm_backward", true},
+                                  NodeKernel{"softmax", "", "bw_ms", "softmax_backward", true},
+                                  NodeKernel{"gelu", "", "bw_ms", "gelu_backward", true},
+                                  NodeKernel{"embedding", "", "fw_ms", "embedding"},
+                                  NodeKernel{"where", "where", "fw_ms", "where"},
+                                  NodeKernel{"move", "contiguous", "fw_ms", kStridedCopy}};
+
+}  // namespace
+
+/// A traced node of a step in FP32: those without a tensor launch nothing, and show what the host
+/// takes.
 Status node_row(const Source& s, const Place& place, Dataset& dataset) {
   ROOFTILE_TRY(const auto shape, s.text("output_shape"));
+  ROOFTILE_TRY(const auto target, s.text("target"));
+  ROOFTILE_TRY(const auto step, s.text("case"));
+  const std::string kind = kind_of_target(target);
+  const bool training = step.find("-train-") != std::string_view::npos;
+  for (const NodeKernel& known : kNodeKernels) {
+    if (kind != known.kind || target.find(known.target) == std::string_view::npos) continue;
+    if (known.training && !training) continue;
+    ROOFTILE_TRY(const std::size_t column, s.header.column(known.column));
+    ROOFTILE_TRY(const double ms, s.csv.number(column));
+    const double bytes = size_of(DType::Fp32).base() * static_cast<double>(elements_of(shape));
+    if (!(ms > 0) || bytes <= 0) continue;  // nothing was launched
+    ROOFTILE_TRY(const double seconds, s.time(known.column));
+    dataset.eager_nodes.push_back({.kernel = known.kernel,
+                                   .bytes = bytes,
+                                   .measured = seconds,
+                                   .gpu = place.gpu,
+                                   .file = s.file,
+                                   .line = s.line()});
+  }
   if (shape != "(1,)") return {};
   HostCall call{.gpu = place.gpu, .file = s.file, .line = s.line()};
   ROOFTILE_TRY(call.measured, s.time("fw_ms"));

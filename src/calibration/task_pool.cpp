@@ -15,18 +15,14 @@
 
 namespace rooftile::calibration {
 
-Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
-  TaskResults results;
-  if (options.checkpoint) {
-    std::map<std::string, std::size_t> sizes;
-    for (const auto& [name, task] : tasks) sizes[name] = task.size;
-    ROOFTILE_TRY(results, read_checkpoint(*options.checkpoint, options.key, sizes));
-  }
-  std::vector<const Tasks::value_type*> open;
-  for (const auto& task : tasks) {
-    if (!results.contains(task.first)) open.push_back(&task);
-  }
-  if (open.empty()) return results;
+namespace {
+
+using Open = std::vector<const Tasks::value_type*>;
+
+/// Adds the results of the open tasks.
+Status run_open(const Open& open, std::size_t tasks, const PoolOptions& options,
+                TaskResults& results) {
+  const TaskResults earlier = results;
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -36,7 +32,7 @@ Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
   unsigned running = std::clamp(options.threads, 1U, 64U);
   const auto work = [&] {
     for (std::size_t i = next++; i < open.size() && !stop; i = next++) {
-      Outcome outcome = open[i]->second.run();
+      Outcome outcome = open[i]->second.run(earlier);
       const std::lock_guard lock(mutex);
       note = fmt::format("{} loss {:.4f}", open[i]->first, outcome.loss);
       results[open[i]->first] = std::move(outcome.x);
@@ -53,7 +49,7 @@ Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
   std::unique_lock lock(mutex);
   while (running > 0) {
     finished.wait_for(lock, std::chrono::milliseconds(200));
-    const double done = static_cast<double>(results.size()) / static_cast<double>(tasks.size());
+    const double done = static_cast<double>(results.size()) / static_cast<double>(tasks);
     if (options.progress && !options.progress({.fraction = done, .note = note})) stop = true;
   }
   lock.unlock();
@@ -61,6 +57,25 @@ Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
   if (stop)
     return bad_input("fit", "stopped before the end",
                      "run the same command again to continue where it stopped");
+  return {};
+}
+
+}  // namespace
+
+Result<TaskResults> run_tasks(const Tasks& tasks, const PoolOptions& options) {
+  TaskResults results;
+  if (options.checkpoint) {
+    std::map<std::string, std::size_t> sizes;
+    for (const auto& [name, task] : tasks) sizes[name] = task.size;
+    ROOFTILE_TRY(results, read_checkpoint(*options.checkpoint, options.key, sizes));
+  }
+  for (const bool last : {false, true}) {
+    Open open;
+    for (const auto& task : tasks) {
+      if (task.second.last == last && !results.contains(task.first)) open.push_back(&task);
+    }
+    if (!open.empty()) ROOFTILE_CHECK(run_open(open, tasks.size(), options, results));
+  }
   return results;
 }
 

@@ -25,8 +25,9 @@ struct Outcome {
   double loss = 0;  ///< shown while the fit runs
 };
 struct Task {
-  std::function<Outcome()> run;
+  std::function<Outcome(const TaskResults& earlier)> run;
   std::size_t size = 0;  ///< numbers of its result
+  bool last = false;     ///< begins when all others have ended, and gets their results
 };
 using Tasks = std::map<std::string, Task>;
 

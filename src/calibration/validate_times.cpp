@@ -9,17 +9,34 @@
 #include "calibration/conv_fit.h"
 #include "calibration/plausible.h"
 #include "core/provenance.h"
-#include "cost/learned/weights.h"
+#include "cost/learned/learned.h"
 
 namespace rooftile::calibration {
 
 namespace {
 
-Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
-                                     const TimesRequest& request, const cost::Constants& shipped,
-                                     const std::string& file, const Progress& progress) {
-  ConvConstants constants(gpus.size(), shipped);
-  if (!request.leave_one_gpu_out) return constants;
+using cost::learned::Weights;
+
+/// The shipped weights without what was measured on one GPU, but for the forms of products, which
+/// have seen its rows among others'.
+Weights without(Weights weights, const std::string& id) {
+  weights.constants.streaming.measured.erase(id);
+  for (auto& [model, device] : weights.models) {
+    for (auto* product : {&device.gemm, &device.bmm}) {
+      if (!*product) continue;
+      (*product)->plateau.measured.erase(id);
+      for (auto& [chip, boards] : (*product)->plateau.boards) boards.erase(id);
+    }
+  }
+  return weights;
+}
+
+Result<ConvPredictors> make_predictors(const Campaigns& data, const std::vector<CampaignGpu>& gpus,
+                                       const TimesRequest& request, const Weights& shipped,
+                                       const std::string& file, const Progress& progress) {
+  if (!request.leave_one_gpu_out)
+    return ConvPredictors(gpus.size(), cost::learned::make_learned(shipped));
+  ConvPredictors predictors;
   if (data.gpus() < 2) {
     return bad_input(file, "has one GPU, so none can be left out",
                      "--fit-with FILE adds rows of others");
@@ -30,16 +47,25 @@ Result<ConvConstants> make_constants(const Campaigns& data, const std::vector<Ca
       return bad_input({}, "the validation was stopped", {});
     }
     const std::string& id = gpus[i].machine.gpu.id;
-    constants[i].streaming.measured.erase(id);
-    constants[i] = with_form(constants[i], fit_convolutions(data, constants[i], id));
+    const Weights others = without(shipped, id);
+    const auto weights_with = [&others](const ConvolutionForm& form) {
+      Weights weights = others;
+      weights.constants = with_form(std::move(weights.constants), form);
+      return weights;
+    };
+    predictors.push_back(
+        cost::learned::make_learned(weights_with(fit_convolutions(data, weights_with, id))));
   }
-  return constants;
+  return predictors;
 }
 
 /// Which rows the constants have seen is known per GPU: the file may hold any rows of it.
 std::string constants_note(const std::vector<CampaignGpu>& gpus,
                            const std::vector<std::string>& fitted_on, bool left_out) {
-  if (left_out) return "The constants were fitted without the GPU of each row.";
+  if (left_out) {
+    return "The constants were fitted without the GPU of each row; the form of the products that "
+           "some convolutions launch is the shipped one, without the level of that GPU.";
+  }
   std::vector<std::string> seen;
   std::vector<std::string> unseen;
   for (const CampaignGpu& gpu : gpus) {
@@ -58,8 +84,8 @@ std::string constants_note(const std::vector<CampaignGpu>& gpus,
   return note;
 }
 
-ValidationTable deepbench_table(const DeepBench& data, const ConvConstants& constants) {
-  const std::vector<DeepBenchErrors> errors = score(data, constants, {});
+ValidationTable deepbench_table(const DeepBench& data, const ConvPredictors& predictors) {
+  const std::vector<DeepBenchErrors> errors = score(data, predictors, {});
   ValidationTable table;
   table.title = "DeepBench convolutions, FP32: geometric error (predicted / measured)";
   table.columns = {"GPU",
@@ -90,8 +116,8 @@ ValidationCell right_cell(const NeuSightErrors& e) {
   return {fmt::format("{:.0f} %", percent), {percent}};
 }
 
-ValidationTable neusight_table(const NeuSight& data, const ConvConstants& constants) {
-  const NeuSightScore result = score(data, constants, 1, {});
+ValidationTable neusight_table(const NeuSight& data, const ConvPredictors& predictors) {
+  const NeuSightScore result = score(data, predictors, 1, {});
   ValidationTable table;
   table.title = "NeuSight convolutions, FP32 3x3 forward: geometric error (predicted / measured)";
   table.columns = {"GPU",
@@ -144,10 +170,10 @@ Result<ValidationTable> validate_times(Dataset dataset, const TimesRequest& requ
   const std::vector<CampaignGpu>& gpus = deepbench ? scored.deepbench.gpus : scored.neusight.gpus;
   ROOFTILE_TRY(const auto weights, cost::learned::read_weights_file(catalog, "default"));
   ROOFTILE_TRY(const auto shipped, cost::learned::parse_weights(weights.content, weights.name));
-  ROOFTILE_TRY(const ConvConstants constants,
-               make_constants(data, gpus, request, shipped.constants, file, progress));
-  ValidationTable table = deepbench ? deepbench_table(scored.deepbench, constants)
-                                    : neusight_table(scored.neusight, constants);
+  ROOFTILE_TRY(const ConvPredictors predictors,
+               make_predictors(data, gpus, request, shipped, file, progress));
+  ValidationTable table = deepbench ? deepbench_table(scored.deepbench, predictors)
+                                    : neusight_table(scored.neusight, predictors);
   table.notes.push_back(
       constants_note(gpus, shipped.origins.at("convolution").gpus, request.leave_one_gpu_out));
   for (const std::string& warning : warnings) table.notes.push_back("warning: " + warning);

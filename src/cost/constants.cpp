@@ -92,12 +92,12 @@ constexpr std::array kTimeParameters{
                              "F(2x2,3x3): input transform in the main loop", 0, 10, 0.1, true},
     Parameter<TimeConstants>{"fused_cta", &TimeConstants::fused_cta, "clocks",
                              "its output transform, of a CTA", 0, 1000000.0, 5000, true},
-    Parameter<TimeConstants>{"nonfused_extra", &TimeConstants::nonfused_extra, "clocks",
-                             "batched GEMM of F(4x4,3x3)", 0, 10, 0.1, true},
     Parameter<TimeConstants>{"nonfused_launch", &TimeConstants::nonfused_launch, "s",
-                             "its three transform kernels", 0, 0.1, 2e-05, true},
-    Parameter<TimeConstants>{"l2_residency", &TimeConstants::l2_residency, "1",
-                             "of L2 keeps an intermediate for the next kernel", 0, 10, 0.5, true},
+                             "of the three transform kernels of F(4x4,3x3): a gap each", 0, 0.1,
+                             9e-06, false},
+    Parameter<TimeConstants>{"nonfused_filters", &TimeConstants::nonfused_filters, "1",
+                             "of the attained DRAM bandwidth, by the transform of its filters",
+                             0.01, 1, 0.5, true},
     Parameter<TimeConstants>{"small_tile_extra", &TimeConstants::small_tile_extra, "clocks",
                              "32x32 tiles: bound by shared memory", 0, 100, 1.0, true},
     Parameter<TimeConstants>{"small_tile_prologue", &TimeConstants::small_tile_prologue, "clocks",
@@ -143,6 +143,29 @@ constexpr std::array kStepParameters{
                              1, 10, 1.3, true},
     Parameter<StepConstants>{"error_correlation", &StepConstants::error_correlation, "1",
                              "of the errors of two operators of a step", 0, 1, 0.2, true}};
+constexpr std::array kEagerParameters{
+    Parameter<EagerConstants>{"dropout", &EagerConstants::dropout, "tensors",
+                              "of its own size: the input, the result and a mask of bytes", 1, 20,
+                              2.25, true},
+    Parameter<EagerConstants>{"dropout_backward", &EagerConstants::dropout_backward, "tensors",
+                              "the same backward, where the mask is expanded", 1, 20, 3, true},
+    Parameter<EagerConstants>{"norm_backward", &EagerConstants::norm_backward, "tensors",
+                              "of a layer norm, which reads its inputs again", 1, 20, 3, true},
+    Parameter<EagerConstants>{"softmax_backward", &EagerConstants::softmax_backward, "tensors",
+                              "the same of a softmax", 1, 20, 5, true},
+    Parameter<EagerConstants>{"gelu_backward", &EagerConstants::gelu_backward, "tensors",
+                              "gradient, input and result", 1, 20, 3, true},
+    Parameter<EagerConstants>{"embedding", &EagerConstants::embedding, "tensors",
+                              "of the rows that are looked up", 1, 20, 2, true},
+    Parameter<EagerConstants>{"where", &EagerConstants::where, "tensors",
+                              "a mask of bytes, the input and the result", 1, 20, 2.25, true},
+    Parameter<EagerConstants>{"strided_copy", &EagerConstants::strided_copy, "1",
+                              "rate of a copy with a stride over that of one without", 0.05, 1, 1,
+                              true},
+    Parameter<EagerConstants>{"accumulate", &EagerConstants::accumulate, "1",
+                              "of the gradients are added to stored ones by a kernel of their own: "
+                              "some of the traced ones are, others are written in place",
+                              0, 1, 0.5, false}};
 constexpr std::array kLinkParameters{
     Parameter<LinkForm>{"efficiency", &LinkForm::efficiency, "1",
                         "of the data sheet's rate, for long messages", 0.01, 1.5, 0.8, true},
@@ -180,6 +203,9 @@ std::span<const Parameter<TimeConstants>> parameters_of(const TimeConstants& /*f
 std::span<const Parameter<StepConstants>> parameters_of(const StepConstants& /*form*/) {
   return kStepParameters;
 }
+std::span<const Parameter<EagerConstants>> parameters_of(const EagerConstants& /*form*/) {
+  return kEagerParameters;
+}
 std::span<const Parameter<LinkForm>> parameters_of(const LinkForm& /*form*/) {
   return kLinkParameters;
 }
@@ -192,11 +218,20 @@ Constants starting_constants() {
   constants.clock = starting<ClockConstants>();
   constants.convolution.constants = starting<TimeConstants>();
   constants.step = starting<StepConstants>();
+  constants.eager[std::string(kAnyVendor)] = starting<EagerConstants>();
   constants.links = {
       .fabric = starting<LinkForm>(), .pcie = starting<LinkForm>(), .shape = starting<LinkShape>()};
   constants.neighbours = starting<NeighbourConstants>();
   constants.intervals = starting<IntervalConstants>();
   return constants;
+}
+
+const EagerConstants& eager_of(const Constants& constants, std::string_view vendor) {
+  static const EagerConstants kUnknown;
+  for (const std::string_view name : {vendor, kAnyVendor}) {
+    if (const auto it = constants.eager.find(name); it != constants.eager.end()) return it->second;
+  }
+  return kUnknown;
 }
 
 void set_assumed(Constants& constants) {

@@ -2,7 +2,7 @@
 //
 // The fitted numbers that no single class of kernels owns: what kernels reach of a machine
 // (attained.h), how convolutions run (time_machine.h), what a step adds to its kernels
-// (aggregate/step.h), what collectives reach of a link (aggregate/communication.h), how far
+// (aggregate/step.h), what eager kernels move (execution/eager.h), what collectives reach of a link (aggregate/communication.h), how far
 // measured products reach and how intervals widen. They are part of a predictor's file of weights;
 // predictors without one of their own take those of the default.
 #pragma once
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cost/parameter.h"
+#include "execution/launches.h"
 
 namespace rooftile::cost {
 
@@ -43,11 +44,11 @@ struct Streaming : AttainedShares {
   ByName<double> memory;     ///< by "hbm", "gddr"
 };
 
-/// Tiled products and convolutions by the streams of their kernels, one set for all GPUs.
+/// Convolutions by the streams of their kernels, one set for all GPUs.
 struct TimeConstants {
   double issue = 0, issue_wide = 0, latency_floor = 0, latency_miss = 0;
   double prologue = 0, epilogue = 0;
-  double fused_extra = 0, fused_cta = 0, nonfused_extra = 0, nonfused_launch = 0, l2_residency = 0;
+  double fused_extra = 0, fused_cta = 0, nonfused_launch = 0, nonfused_filters = 1;
   double small_tile_extra = 0, small_tile_prologue = 0, fft_extra = 0, fft_launch = 0;
   double direct_efficiency = 0;
   double gradient = 0, strided_epilogue = 0;
@@ -67,6 +68,13 @@ struct StepConstants {
   double gap = 0, host_launch = 0, host_spread = 0, error_correlation = 0;
 };
 std::span<const Parameter<StepConstants>> parameters_of(const StepConstants& form);
+
+/// What an eager framework's kernels move.
+struct EagerConstants : execution::TensorsMoved {};
+std::span<const Parameter<EagerConstants>> parameters_of(const EagerConstants& form);
+/// By vendor, whose libraries differ, and kAnyVendor.
+using EagerByVendor = ByName<EagerConstants>;
+inline constexpr std::string_view kAnyVendor = "any";
 
 /// One kind of link.
 struct LinkForm {
@@ -102,10 +110,14 @@ struct Constants {
   Streaming streaming;
   TimeModel convolution;
   StepConstants step;
+  EagerByVendor eager;
   LinkConstants links;
   NeighbourConstants neighbours;
   IntervalConstants intervals;
 };
+
+/// What kernels move on GPUs of the vendor, as its name is written in the catalogue.
+const EagerConstants& eager_of(const Constants& constants, std::string_view vendor);
 
 /// All of them at the starts of their lists.
 Constants starting_constants();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/integer.h"
 #include "cost/stream_parts.h"
@@ -69,46 +70,46 @@ ConvCandidate winograd_fused(const TimeMachine& g, const Plane& p) {
   return out;
 }
 
-/// Part of an intermediate that does not stay in L2 until the next kernel.
-double spilled(const TimeMachine& g, double bytes) {
-  return bytes * std::clamp(1 - g.constants.l2_residency * g.l2_size.base() / bytes, 0.0, 1.0);
-}
-
-ConvCandidate winograd_nonfused(const TimeMachine& g, const Plane& p, bool filter_gradient) {
-  const double images = filter_gradient ? p.n : std::ceil(p.n / 16) * 16;
-  const double tiles = images * std::ceil(p.h / 4) * std::ceil(p.w / 4);
-  StreamWork work{.m = tiles, .n = p.out, .k = p.in, .batch = 36, .taps = kNoMisses};
-  if (filter_gradient) {
-    work.m = p.in;
-    work.k = tiles;
-  }
-  ConvCandidate out{.algorithm = ConvAlgorithm::WinogradNonfused};
-  double least = std::numeric_limits<double>::infinity();
-  for (const Edges& edges : kGemmTiles) {
-    if (leaves_out(g, kGemmTiles, edges, 4)) continue;
-    const StreamTime t =
-        stream_time(g, work, tile_of(g, edges, 4),
-                    {.extra = g.constants.nonfused_extra, .prologue = 0, .epilogue = 0});
-    if (t.total() < least) {
-      least = t.total();
-      out.time = t;
-    }
-  }
-  const double moved = spilled(g, 144 * tiles * p.in) + spilled(g, 144 * tiles * p.out) +
-                       spilled(g, 144 * p.in * p.out);
+/// What the product finds in L2 of its operands was left there by the transforms before it, and what
+/// of its results stays there is found by the one behind it: the same share of the bytes of both
+/// sides passes through DRAM.
+std::optional<ConvCandidate> winograd_nonfused(const TimeMachine& g, const Plane& p,
+                                               bool filter_gradient, const ProductTimer& product,
+                                               double limit) {
   // A filter gradient reads both activations and writes filters.
   const double read = p.source + (filter_gradient ? p.result() : p.filters());
-  out.written = (filter_gradient ? p.filters() : p.result()) + moved;
-  out.read.dram = read + moved;
-  const double transforms = (out.read.dram + out.written) / g.dram_bandwidth.base();
-  if (transforms > out.time.sm) out.time.limiter = Resource::Dram;
-  out.time.sm += g.constants.nonfused_launch + transforms;
-  const double gemm_loads = 36 * 4 *
-                            (work.m * work.k * std::ceil(work.n / out.time.tile.n) +
-                             work.n * work.k * std::ceil(work.m / out.time.tile.m));
-  out.read.l1 = out.read.l2 = read + std::max(gemm_loads, moved);
-  out.flops = 2 * 36 * work.m * work.n * work.k;
-  bind_to_levels(g, out.read, out.time);
+  const double written = filter_gradient ? p.filters() : p.result();
+  // A filter has a thread, which reaches into all 36 matrices: that rate is not the DRAM's.
+  const double scattered = (p.filters() + 4 * 36 * p.in * p.out) / g.dram_bandwidth.base();
+  const double latency = scattered * (1 / g.constants.nonfused_filters - 1);
+  const double tensors = (p.source + p.result()) / g.dram_bandwidth.base();
+  if (g.constants.nonfused_launch + tensors + latency >= limit) return std::nullopt;
+  constexpr std::int64_t kProducts = 36;
+  const double images = filter_gradient ? p.n : std::ceil(p.n / 16) * 16;
+  const double tiles = images * std::ceil(p.h / 4) * std::ceil(p.w / 4);
+  const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
+  ops::GemmShape gemm{.batch = kProducts, .m = whole(tiles), .n = whole(p.out), .k = whole(p.in)};
+  if (filter_gradient) std::swap(gemm.m, gemm.k);
+  ConvCandidate out{.algorithm = ConvAlgorithm::WinogradNonfused,
+                    .product = product(gemm, Operands::JustWritten)};
+  if (!out.product) return std::nullopt;
+  const double count = real(kProducts);
+  const double m = real(gemm.m), n = real(gemm.n), k = real(gemm.k);
+  const double operands = 4 * count * (m * k + n * k);
+  const double results = 4 * count * m * n;
+  const double spilled =
+      std::min(1.0, (out.product->read.dram + out.product->written) / (operands + results));
+  surround(*out.product, g,
+           {.dram = read + written + spilled * (operands + results),
+            .l2 = read + written + operands + results,
+            .latency = latency,
+            .launch = g.constants.nonfused_launch});
+  out.read = out.product->read;
+  out.read.dram += read + spilled * results;
+  out.read.l2 += read + results;
+  out.read.l1 += read + results;
+  out.written = out.product->written + written + spilled * operands;
+  out.flops = 2 * count * m * n * k;
   return out;
 }
 
@@ -197,6 +198,22 @@ bool winograd_applies(const ops::ConvShape& c, DType dtype, const TimeMachine& g
 
 }  // namespace
 
+void surround(LibraryProduct& product, const TimeMachine& g, const Surroundings& others) {
+  Breakdown& terms = product.breakdown;
+  const auto joined = [&terms] {
+    return join_seconds(terms.on_chip().base(), terms.of(Resource::Dram).base(), terms.join);
+  };
+  const double alone = joined() * terms.residual;
+  const double dram = others.dram / g.dram_bandwidth.base();
+  const double l2 = g.l2_bandwidth ? others.l2 / g.l2_bandwidth->base() : 0.0;
+  terms.of(Resource::Dram) += Seconds::from_base(dram);
+  terms.of(Resource::L2) += Seconds::from_base(l2);
+  terms.of(Resource::Latency) += Seconds::from_base(others.latency);
+  terms.residual = (alone + std::max(dram, l2) + others.latency) / joined();
+  terms.of(Resource::Launch) += Seconds::from_base(others.launch);
+  product.seconds = terms.time().base();
+}
+
 std::vector<ConvCandidate> simple_candidates(const ops::ConvShape& c, DType dtype,
                                              const TimeMachine& g) {
   std::vector<ConvCandidate> out;
@@ -206,15 +223,21 @@ std::vector<ConvCandidate> simple_candidates(const ops::ConvShape& c, DType dtyp
   } else if (c.pass == ops::ConvPass::DataGradient) {
     out.push_back(direct(c, dtype, g));
   }
-  if (winograd_applies(c, dtype, g)) {
+  if (winograd_applies(c, dtype, g) && !filter_gradient) {
     const Plane plane = plane_of(c);
-    if (!filter_gradient) out.push_back(winograd_fused(g, plane));
-    if (!filter_gradient || g.winograd_filter_gradient) {
-      out.push_back(winograd_nonfused(g, plane, filter_gradient));
-    }
-    if (!filter_gradient) out.push_back(fft(g, plane));
+    out.push_back(winograd_fused(g, plane));
+    out.push_back(fft(g, plane));
   }
   return out;
+}
+
+std::optional<ConvCandidate> winograd_by_products(const ops::ConvShape& c, DType dtype,
+                                                  const TimeMachine& g, const ProductTimer& product,
+                                                  double limit) {
+  const bool filter_gradient = c.pass == ops::ConvPass::FilterGradient;
+  if (!product || !winograd_applies(c, dtype, g)) return std::nullopt;
+  if (filter_gradient && !g.winograd_filter_gradient) return std::nullopt;
+  return winograd_nonfused(g, plane_of(c), filter_gradient, product, limit);
 }
 
 }  // namespace rooftile::cost

@@ -210,9 +210,10 @@ bool takes_plain_gemm(const ops::ConvShape& c, const TimeMachine& g) {
   return is_plain_gemm(c) && (rows == 1 || ctas < g.sms);
 }
 
-std::optional<ConvCandidate> plain_gemm(const ops::ConvShape& c, const ProductTimer& product) {
+std::optional<ConvCandidate> plain_gemm(const ops::ConvShape& c, const ProductTimer& product,
+                                        Operands operands) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
-  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm, .product = product(gemm)};
+  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm, .product = product(gemm, operands)};
   if (!out.product) return std::nullopt;
   out.read = out.product->read;
   out.written = out.product->written;
@@ -220,27 +221,20 @@ std::optional<ConvCandidate> plain_gemm(const ops::ConvShape& c, const ProductTi
   return out;
 }
 
-/// im2col reads the image and writes the m x k matrix before the product begins.
+/// im2col reads the image and writes the m x k matrix before the product begins; nothing where that
+/// takes `limit` seconds already.
 std::optional<ConvCandidate> explicit_gemm(const ops::ConvShape& c, DType dtype,
-                                           const TimeMachine& g, const ProductTimer& product) {
-  auto found = plain_gemm(c, product);
-  if (!found) return std::nullopt;
-  ConvCandidate& out = *found;
+                                           const TimeMachine& g, const ProductTimer& product,
+                                           double limit) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
   const double element = element_of(dtype);
   const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
   const double image = real(c.n * c.c * c.h * c.w) * element;
-  const double before = (image + matrix) / g.dram_bandwidth.base();
-  Breakdown& terms = out.product->breakdown;
-  const double alone =
-      join_seconds(terms.on_chip().base(), terms.of(Resource::Dram).base(), terms.join) *
-      terms.residual;
-  // One after the other: they do not overlap as the terms of a kernel do.
-  terms.of(Resource::Dram) += Seconds::from_base(before);
-  terms.residual = (alone + before) / join_seconds(terms.on_chip().base(),
-                                                   terms.of(Resource::Dram).base(), terms.join);
-  terms.of(Resource::Launch) += g.launch;
-  out.product->seconds = terms.time().base();
+  if ((image + matrix) / g.dram_bandwidth.base() >= limit) return std::nullopt;
+  auto found = plain_gemm(c, product, Operands::JustWritten);
+  if (!found) return std::nullopt;
+  ConvCandidate& out = *found;
+  surround(*out.product, g, {.dram = image + matrix, .launch = g.launch.base()});
   out.read.l1 += image, out.read.l2 += image, out.read.dram += image;
   out.written += matrix;
   return found;
@@ -306,11 +300,20 @@ void searched_candidates(const ops::ConvShape& c, DType dtype, const TimeMachine
 
 /// With im2col only on vector lanes: libraries feed matrix units with implicit GEMMs alone.
 std::optional<ConvCandidate> explicit_candidate(const ops::ConvShape& c, DType dtype,
-                                                const TimeMachine& g, const ProductTimer& product) {
+                                                const TimeMachine& g, const ProductTimer& product,
+                                                double limit) {
   if (!product || c.pass == ops::ConvPass::FilterGradient) return std::nullopt;
-  if (takes_plain_gemm(c, g)) return plain_gemm(c, product);
+  if (takes_plain_gemm(c, g)) return plain_gemm(c, product, Operands::Cold);
   if (c.pass != ops::ConvPass::Forward || g.tensor) return std::nullopt;
-  return explicit_gemm(c, dtype, g, product);
+  return explicit_gemm(c, dtype, g, product, limit);
+}
+
+/// Those that launch products.
+template <typename Limit, typename Take>
+void product_candidates(const ops::ConvShape& c, DType dtype, const TimeMachine& g,
+                        const ProductTimer& product, const Limit& limit, const Take& take) {
+  if (const auto found = explicit_candidate(c, dtype, g, product, limit())) take(*found);
+  if (const auto found = winograd_by_products(c, dtype, g, product, limit())) take(*found);
 }
 
 }  // namespace
@@ -319,11 +322,10 @@ std::vector<ConvCandidate> conv_candidates(const ops::ConvShape& c, DType dtype,
                                            const TimeMachine& g, const ConvTimeOptions& options) {
   if (options.implicit_gemm_only) return {implicit_gemm(c, dtype, g, kAnyTime)};
   std::vector<ConvCandidate> out = simple_candidates(c, dtype, g);
-  if (auto product = explicit_candidate(c, dtype, g, options.product))
-    out.push_back(*std::move(product));
-  searched_candidates(
-      c, dtype, g, [] { return kAnyTime; },
-      [&out](const ConvCandidate& candidate) { out.push_back(candidate); });
+  const auto any = [] { return kAnyTime; };
+  const auto take = [&out](const ConvCandidate& candidate) { out.push_back(candidate); };
+  product_candidates(c, dtype, g, options.product, any, take);
+  searched_candidates(c, dtype, g, any, take);
   std::stable_sort(out.begin(), out.end(), [](const ConvCandidate& a, const ConvCandidate& b) {
     return a.seconds() < b.seconds();
   });
@@ -341,7 +343,7 @@ ConvCandidate fastest_conv(const ops::ConvShape& c, DType dtype, const TimeMachi
     best = candidate;
   };
   for (const ConvCandidate& candidate : simple_candidates(c, dtype, g)) take(candidate);
-  if (const auto product = explicit_candidate(c, dtype, g, options.product)) take(*product);
+  product_candidates(c, dtype, g, options.product, [&least] { return least; }, take);
   searched_candidates(c, dtype, g, [&least] { return least; }, take);
   return best;
 }

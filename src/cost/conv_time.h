@@ -8,17 +8,18 @@
 //   implicit_small_tile  32x32 tiles for small layers, bound by shared memory
 //   winograd_fused       F(2x2,3x3) in one kernel: 32 filters x 32 tiles per CTA, 16 MAC per 2x2
 //                        outputs instead of 36
-//   winograd_nonfused    F(4x4,3x3): transforms and 36 GEMMs, the batch padded to 16
+//   winograd_nonfused    F(4x4,3x3): transforms around a batch of 36 products, the batch of images
+//                        padded to 16
 //   fft                  32x32 tiles, 544 complex products per tile
 //   explicit_gemm        im2col written to memory, then a product of the GEMM library; 1x1 layers
-//                        with stride 1 and a small grid are that product alone, forward and dgrad.
-//                        Its time is the predictor's own for such a product (ProductTimer)
+//                        with stride 1 and a small grid are that product alone, forward and dgrad
 //   direct               dgrad with few channels
 //   depthwise            one thread per output, where every filter has one input channel; counted
 //                        in instructions, not fitted: no measured rows have groups
 //
 // Winograd and FFT: FP32, 3x3, stride 1, no dilation, one group. The measured libraries take FFT
 // neither for filter gradients nor for 5x5 layers, and ship explicit GEMMs for forward passes only.
+// A product within a convolution takes the predictor's own time for such a product (ProductTimer).
 // Constants are fitted on DeepBench
 // (cuDNN 5 to 7) and NeuSight (cuDNN 8); FFT and small tiles are rough (about 80 and 330 rows).
 #pragma once
@@ -54,18 +55,22 @@ struct LibraryProduct {
   traffic::ReadBytes read = {};
   double written = 0;  ///< bytes
 };
+/// What a product finds in the L2 when it begins: nothing, or what fits of its operands, which the
+/// kernel before it wrote.
+enum class Operands : std::uint8_t { Cold, JustWritten };
 /// Times one: a predictor has one time for a product, whoever launches it. Nothing where it has none.
-using ProductTimer = std::function<std::optional<LibraryProduct>(const ops::GemmShape& gemm)>;
+using ProductTimer =
+    std::function<std::optional<LibraryProduct>(const ops::GemmShape& gemm, Operands operands)>;
 
 struct ConvTimeOptions {
   bool implicit_gemm_only = false;
-  ProductTimer product = {};  ///< empty: without explicit GEMMs
+  ProductTimer product = {};  ///< empty: without the algorithms that launch products
 };
 
 struct ConvCandidate {
   ConvAlgorithm algorithm = ConvAlgorithm::ImplicitGemm;
-  StreamTime time = {};                        ///< of all but an explicit GEMM
-  std::optional<LibraryProduct> product = {};  ///< of an explicit GEMM, im2col in its breakdown
+  StreamTime time = {};                        ///< of those without a product
+  std::optional<LibraryProduct> product = {};  ///< with the kernels around it in its breakdown
   double flops = 0;                            ///< that the algorithm executes
   traffic::ReadBytes read = {};                ///< bytes
   double written = 0;                          ///< bytes, partial results included

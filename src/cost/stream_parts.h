@@ -18,10 +18,10 @@ namespace rooftile::cost {
 
 /// Outputs of a CTA along m and n.
 using Edges = std::array<double, 2>;
+/// Tiles of a library's products, as the baseline `delta` and limits of what-if machines see them.
 inline constexpr std::array<Edges, 5> kGemmTiles{
     {{64, 64}, {128, 64}, {32, 128}, {128, 32}, {128, 128}}};
 inline constexpr double kMaxSplit = 32;
-inline constexpr double kNoMisses = 1e9;  ///< taps of a product, whose loads are prefetched
 
 /// No kernel is faster than L1 and L2 deliver its bytes: for times without streams of their own.
 void bind_to_levels(const TimeMachine& machine, const traffic::ReadBytes& read, StreamTime& time);

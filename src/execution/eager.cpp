@@ -10,17 +10,8 @@ namespace rooftile::execution {
 
 namespace {
 
-// Tensors of the operator's own size that each kernel moves; see the header.
-constexpr double kDropoutForward = 2.25;
-constexpr double kDropoutBackward = 6.5;
-constexpr double kLayerNormBackward = 7.5;
-constexpr double kSoftmaxBackward = 5.9;  // of 5 counted: 3 for the product, 2 for the softmax
-constexpr double kGeluBackward = 3.0;
-constexpr double kEmbeddingForward = 5.0;
-constexpr double kWhere = 2.4;
-// Copies with a stride move the same bytes at a lower rate.
-constexpr double kStridedCopy = 1 / 1.35;
-constexpr double kAccumulate = 0.5;
+constexpr double kSoftmaxTextbook = 5;  // tensors backward: 3 for the product, 2 for the softmax
+constexpr double kDivBackward = 2;      // the gradient in and out: a divisor needs none
 
 using ops::KernelList;
 
@@ -57,13 +48,13 @@ KernelList copied(KernelList kernels, double access_efficiency) {
   return kernels;
 }
 
-/// One kernel does the work of all and moves `tensors` tensors of its own size.
+/// One kernel does the work of all and moves `tensors` tensors of its own size, where that is known.
 KernelList one_of(KernelList kernels, double tensors) {
   if (kernels.empty()) return kernels;
   ops::KernelWork one = std::move(kernels.front());
   for (auto other = kernels.begin() + 1; other != kernels.end(); ++other) one.flops += other->flops;
   const auto* rows = std::get_if<ops::RowShape>(&one.shape);
-  if (rows != nullptr && one.bytes() > Bytes{}) {
+  if (rows != nullptr && one.bytes() > Bytes{} && tensors > 0) {
     const double elements = static_cast<double>(rows->rows) * static_cast<double>(rows->columns);
     move_times(one, size_of(one.dtype) * elements * tensors / one.bytes());
   }
@@ -77,7 +68,9 @@ class Rules {
         KernelList kernels)
       : backward_(phase == Phase::Backward),
         inference_(options.mode == Mode::Infer),
-        copy_efficiency_(options.execution == Execution::Compiled ? 1.0 : kStridedCopy),
+        copy_efficiency_(options.execution == Execution::Compiled ? 1.0
+                                                                  : options.moved.strided_copy),
+        moved_(options.moved),
         context_(context),
         kernels_(std::move(kernels)) {}
 
@@ -85,13 +78,14 @@ class Rules {
   KernelList operator()(const Op& op) {
     if constexpr (std::is_same_v<Op, ops::Dropout>) {
       if (inference_) return {};
-      return one_of(std::move(kernels_), backward_ ? kDropoutBackward : kDropoutForward);
+      return one_of(std::move(kernels_), backward_ ? moved_.dropout_backward : moved_.dropout);
     } else if constexpr (std::is_same_v<Op, ops::LayerNorm>) {
-      if (backward_) return one_of(std::move(kernels_), kLayerNormBackward);
+      if (backward_) return one_of(std::move(kernels_), moved_.norm_backward);
     } else if constexpr (std::is_same_v<Op, ops::Softmax>) {
-      if (backward_) return moving(std::move(kernels_), kSoftmaxBackward / 5.0);
+      if (backward_ && moved_.softmax_backward > 0)
+        return moving(std::move(kernels_), moved_.softmax_backward / kSoftmaxTextbook);
     } else if constexpr (std::is_same_v<Op, ops::Embedding>) {
-      if (!backward_) return one_of(std::move(kernels_), kEmbeddingForward);
+      if (!backward_) return one_of(std::move(kernels_), moved_.embedding);
     } else if constexpr (std::is_same_v<Op, ops::Move>) {
       return move(op);
     } else if constexpr (std::is_same_v<Op, ops::Elementwise>) {
@@ -105,7 +99,7 @@ class Rules {
  private:
   KernelList move(const ops::Move& op) {
     switch (op.kind) {
-      case ops::MoveKind::Where: return one_of(std::move(kernels_), kWhere);
+      case ops::MoveKind::Where: return one_of(std::move(kernels_), moved_.where);
       case ops::MoveKind::Contiguous:
         if (backward_) return {};
         return copied(std::move(kernels_), copy_efficiency_);
@@ -123,8 +117,8 @@ class Rules {
     switch (op.function) {
       case ops::Function::Add:
       case ops::Function::Sub: return {};
-      case ops::Function::Gelu: return one_of(std::move(kernels_), kGeluBackward);
-      case ops::Function::Div: return one_of(std::move(kernels_), 2.0);
+      case ops::Function::Gelu: return one_of(std::move(kernels_), moved_.gelu_backward);
+      case ops::Function::Div: return one_of(std::move(kernels_), kDivBackward);
       default: return std::move(kernels_);
     }
   }
@@ -149,6 +143,7 @@ class Rules {
   bool backward_;
   bool inference_;
   double copy_efficiency_;
+  const TensorsMoved& moved_;
   const ops::LowerContext& context_;
   KernelList kernels_;
 };
@@ -157,7 +152,7 @@ class Rules {
 
 KernelList executed(const ops::AnyOp& op, Phase phase, const LaunchOptions& options,
                     const ops::LowerContext& context, KernelList kernels) {
-  if (phase == Phase::Accumulate) return on_share(std::move(kernels), kAccumulate);
+  if (phase == Phase::Accumulate) return on_share(std::move(kernels), options.moved.accumulate);
   if (phase == Phase::Optimizer) return kernels;
   return std::visit(Rules(phase, options, context, std::move(kernels)), op);
 }

@@ -8,13 +8,12 @@
 //   contiguous   strided copy forward, nothing backward; slices are views
 //   layer norm, softmax, gelu: fused backward kernels that re-read their inputs
 //   batched products of permuted operands copy them first
-//   gradients are accumulated in place, half of the time
+//   gradients are accumulated in place, some of them by no kernel of their own
 //
-// The tensor counts below were read off the measured nodes of PyTorch 2.1 (mostly V100, also A100,
-// T4 and MI100/MI210; labels_per_node of the NeuSight artefact): how many times the kernel moves a
-// tensor of its own size. They are properties of the kernels, not of a GPU. A compiler writes the
-// copies of permuted operands itself, at the full rate of a copy (fusion rows of the same
-// artefact).
+// How many times such a kernel moves a tensor of its own size is fitted to the traced nodes of
+// PyTorch 2.1 (TensorsMoved). These are properties of the kernels, not of a GPU. A compiler writes
+// the copies of permuted operands itself, at the full rate of a copy (fusion rows of the same
+// campaign).
 #pragma once
 
 #include "execution/launches.h"

@@ -45,9 +45,19 @@ enum class Execution : std::uint8_t {
 
 enum class Mode : std::uint8_t { Infer, Train };
 
+/// What the kernels of an eager framework move, in tensors of the operator's own size; 0: what the
+/// textbook's kernel moves. Fitted to traced nodes (cost::EagerConstants).
+struct TensorsMoved {
+  double dropout = 0, dropout_backward = 0, norm_backward = 0, softmax_backward = 0;
+  double gelu_backward = 0, embedding = 0, where = 0;
+  double strided_copy = 1;  ///< rate of a copy with a stride, over that of one without
+  double accumulate = 1;    ///< share of the gradients that a kernel adds to stored ones
+};
+
 struct LaunchOptions {
   Mode mode = Mode::Infer;  ///< Train adds the backward pass
   Execution execution = Execution::Textbook;
+  TensorsMoved moved = {};  ///< by the kernels of Eager and Compiled
   /// The gradients are summed into stored ones (as when they were not reset to "none" before, and
   /// with micro-batches); adds the Accumulate kernels. Ignored for inference.
   bool accumulate = true;

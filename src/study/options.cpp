@@ -293,14 +293,15 @@ Result<graph::Graph> import_step(const Request& request, const StepOptions& opti
 }
 
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
-                                 const Session& session) {
-  ROOFTILE_TRY(const StepOptions options, parse_step_options(step, session));
+                                 const Session& session, const execution::TensorsMoved& moved) {
+  ROOFTILE_TRY(StepOptions options, parse_step_options(step, session));
   if (!conv) {
     ROOFTILE_TRY(graph::Graph graph, import_step(step, options, session));
     StepKernels launched{
         .kernels = {}, .options = options, .notes = graph.notes, .model = graph.inputs};
     graph = execution::fused_by(options.stack, graph);
-    launched.kernels = execution::launches(graph, options.lower);
+    launched.options.lower.moved = moved;
+    launched.kernels = execution::launches(graph, launched.options.lower);
     return launched;
   }
   ROOFTILE_TRY(ops::KernelWork work, conv_work(*conv, options.import.dtype));

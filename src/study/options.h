@@ -37,7 +37,8 @@ aggregate::LaunchCosts launch_costs(const StepOptions& options, const hardware::
 Result<graph::Graph> import_step(const Request& request, const StepOptions& options,
                                  const Session& session);
 
-/// The kernels that the step launches on one GPU, or the one of `conv` that `conv->pass` names.
+/// The kernels that the step launches on one GPU, or the one of `conv` that `conv->pass` names, with
+/// the bytes that `moved` says (cost::eager_of).
 struct StepKernels {
   std::vector<execution::Launch> kernels;
   StepOptions options;             ///< that they follow from
@@ -45,6 +46,6 @@ struct StepKernels {
   std::vector<Input> model;        ///< empty for one layer
 };
 Result<StepKernels> step_kernels(const Request& step, const std::optional<ops::ConvShape>& conv,
-                                 const Session& session);
+                                 const Session& session, const execution::TensorsMoved& moved);
 
 }  // namespace rooftile::study

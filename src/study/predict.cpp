@@ -47,15 +47,17 @@ Result<std::vector<aggregate::StageEstimate>> estimate_stages(
     const std::vector<execution::Stage>& stages, const StepOptions& options,
     const hardware::Machine& machine, const cost::Predictor& predictor) {
   const bool train = options.lower.mode == execution::Mode::Train;
+  execution::LaunchOptions lower = options.lower;
+  lower.moved = cost::eager_of(predictor.constants(), name_of(machine.gpu.vendor));
   std::vector<aggregate::StageEstimate> estimates;
   for (const execution::Stage& stage : stages) {
     aggregate::StageEstimate one{.step = {},
-                                 .reductions = execution::reductions(stage.graph, options.lower),
+                                 .reductions = execution::reductions(stage.graph, lower),
                                  .gradients = {},
                                  .output = stage.output,
                                  .count = stage.count};
     ROOFTILE_TRY(one.step.operators,
-                 estimate(execution::launches(stage.graph, options.lower), machine, predictor));
+                 estimate(execution::launches(stage.graph, lower), machine, predictor));
     if (train) one.gradients = execution::gradient_buckets(stage.graph);
     estimates.push_back(std::move(one));
   }
@@ -211,7 +213,8 @@ Result<EstimatedKernels> estimate_kernels(const Request& request,
                                           const std::optional<ops::ConvShape>& conv,
                                           const hardware::Machine& machine, const Session& session,
                                           const cost::Predictor& predictor) {
-  ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, session));
+  const auto& moved = cost::eager_of(predictor.constants(), name_of(machine.gpu.vendor));
+  ROOFTILE_TRY(StepKernels step, step_kernels(request, conv, session, moved));
   ROOFTILE_TRY(const auto stack_costs, session.stack_costs());
   const aggregate::LaunchCosts costs = launch_costs(step.options, machine, predictor, *stack_costs);
   ROOFTILE_TRY(auto operators, estimate(std::move(step.kernels), machine, predictor));

@@ -244,8 +244,9 @@ Result<ScaleReport> Session::scale(const ScaleRequest& request, const Progress& 
   std::vector<Input> inputs = inputs_of(machine);
   add_inputs(hardware::lint_inputs(machine.gpu, catalog()), inputs);
   add_inputs(predictor->inputs(), inputs);
+  const auto& moved = cost::eager_of(predictor->constants(), name_of(machine.gpu.vendor));
   for (const Request& step : steps) {
-    ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this));
+    ROOFTILE_TRY(const StepKernels launched, step_kernels(step, request.conv, *this, moved));
     add_inputs(launched.model, inputs);
     ROOFTILE_TRY(const auto stack_costs, this->stack_costs());
     ROOFTILE_TRY(

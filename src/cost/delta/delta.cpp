@@ -17,9 +17,9 @@ namespace {
 // NVIDIA's tuning guides]: a grid of few CTAs cannot draw more however fast the memory is.
 constexpr double kFillBytes = 64;
 
-/// Explicit GEMMs run as the baseline's own products do.
+/// Products within convolutions run as the baseline's own do, which know no operands in L2.
 ConvTimeOptions options_for(DType dtype, const TimeMachine& machine) {
-  return {.product = [dtype, &machine](const ops::GemmShape& gemm) {
+  return {.product = [dtype, &machine](const ops::GemmShape& gemm, Operands /*operands*/) {
     const Product run = fastest_product(gemm, dtype, machine);
     return LibraryProduct{.breakdown = run.time.breakdown(),
                           .seconds = run.time.total(),

@@ -9,6 +9,8 @@ namespace rooftile::cost::delta {
 
 namespace {
 
+constexpr double kNoMisses = 1e9;  // taps of a product, whose loads are prefetched
+
 /// With one tile.
 Product run_tile(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g,
                  const StreamTile& tile, double split) {
@@ -22,7 +24,7 @@ Product run_tile(const ops::GemmShape& gemm, DType dtype, const TimeMachine& g,
   work.l1 = out.read.l1;
   work.l2 = out.read.l2;
   work.dram = out.read.dram + timed_output(output_bytes(gemm, dtype), split);
-  out.time = stream_time(g, work, tile, stream_tuning(g, g.constants.nonfused_extra));
+  out.time = stream_time(g, work, tile, stream_tuning(g, 0));
   return out;
 }
 

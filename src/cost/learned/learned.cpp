@@ -15,6 +15,7 @@
 #include "cost/learned/classes.h"
 #include "cost/learned/gemm_form.h"
 #include "cost/learned/row_form.h"
+#include "cost/stream_parts.h"
 #include "ops/moe.h"
 
 namespace rooftile::cost::learned {
@@ -164,8 +165,9 @@ Estimate planned(const Job& job, const hardware::Machine& machine,
   return estimate;
 }
 
-/// The product that an explicit GEMM hands to the library, as any other of this shape.
-Job product_job(const Job& conv, const ops::GemmShape& gemm) {
+/// The product that a convolution hands to the library, as any other of this shape. Operands that
+/// were just written are found where a repeated product finds its own.
+Job product_job(const Job& conv, const ops::GemmShape& gemm, Operands operands) {
   const double element = size_of(conv.work.dtype).base();
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
     return Bytes::from_base(element * real(gemm.batch) * real(rows) * real(columns));
@@ -180,12 +182,14 @@ Job product_job(const Job& conv, const ops::GemmShape& gemm) {
               .flops = Flops::from_base(2.0 * real(gemm.batch) * real(gemm.m) * real(gemm.n) *
                                         real(gemm.k)),
               .read = matrix(gemm.m, gemm.k) + matrix(gemm.k, gemm.n),
-              .written = conv.work.written};
+              .written = Bytes::from_base(output_bytes(gemm, conv.work.dtype))};
+  if (operands == Operands::JustWritten) job.copies = 1;
   return job;
 }
 
-std::optional<LibraryProduct> library_product(const Question& conv, const ops::GemmShape& gemm) {
-  const Job job = product_job(conv.job, gemm);
+std::optional<LibraryProduct> library_product(const Question& conv, const ops::GemmShape& gemm,
+                                              Operands operands) {
+  const Job job = product_job(conv.job, gemm, operands);
   const Question q{.job = job,
                    .machine = conv.machine,
                    .weights = conv.weights,
@@ -206,7 +210,9 @@ std::optional<LibraryProduct> library_product(const Question& conv, const ops::G
 }
 
 ConvTimeOptions conv_options(const Question& q) {
-  return {.product = [&q](const ops::GemmShape& gemm) { return library_product(q, gemm); }};
+  return {.product = [&q](const ops::GemmShape& gemm, Operands operands) {
+    return library_product(q, gemm, operands);
+  }};
 }
 
 TimeMachine conv_machine(const Question& q) {

@@ -173,7 +173,7 @@ struct Origin {
 struct Weights {
   std::string name;
   Constants constants;
-  ByName<Origin> origins;  ///< of "clock", "convolution", "step", "links"
+  ByName<Origin> origins;  ///< of "clock", "convolution", "step", "eager", "links"
   ByName<DeviceModel> models;
   ByName<std::string> families;   ///< hardware::LibraryFacts::kernel_family of instruction sets
   ByName<BoardsOfChip> ceilings;  ///< by rate ("bf16_tensor"): peak over the published rate

@@ -69,8 +69,18 @@ Status check_ranges(const Weights& weights, const Place& root) {
 }
 
 Status check_origins(const Weights& weights, const Place& root) {
-  for (const char* part : {"clock", "convolution", "step", "links"}) {
+  for (const char* part : {"clock", "convolution", "step", "eager", "links"}) {
     if (!weights.origins.contains(part)) return (root / "origins" / part).error("is missing");
+  }
+  return {};
+}
+
+Status check_eager(const Weights& weights, const Place& root) {
+  const Place at = root / "constants" / "eager";
+  if (!weights.constants.eager.contains(kAnyVendor)) return (at / kAnyVendor).error("is missing");
+  for (const auto& [name, moved] : weights.constants.eager) {
+    if (name != kAnyVendor && !names_vendor(name))
+      return (at / name).error("names an unknown vendor");
   }
   return {};
 }
@@ -81,6 +91,7 @@ Status check_weights(const Weights& weights, const std::string& file) {
   const Place root(file + ":");
   if (weights.name.empty()) return (root / "name").error("is empty");
   ROOFTILE_CHECK(check_origins(weights, root));
+  ROOFTILE_CHECK(check_eager(weights, root));
   if (weights.models.empty()) return (root / "models").error("is empty");
   for (const auto& [name, model] : weights.models) {
     const Place at = root / "models" / name;

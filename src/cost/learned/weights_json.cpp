@@ -57,8 +57,8 @@ void fields(Io& io, LinkConstants& c) {
 template <typename Io>
 void fields(Io& io, Constants& c) {
   io("clock", c.clock), io("streaming", c.streaming), io("convolution", c.convolution);
-  io("step", c.step), io("links", c.links), io("neighbours", c.neighbours);
-  io("intervals", c.intervals);
+  io("step", c.step), io("eager", c.eager), io("links", c.links);
+  io("neighbours", c.neighbours), io("intervals", c.intervals);
 }
 template <typename Io>
 void fields(Io& io, Origin& o) {
@@ -325,11 +325,15 @@ ByName<std::string> units_of() {
 }
 
 ByName<ByName<std::string>> units() {
-  return {
-      {"clock", units_of<ClockConstants>()},        {"convolution", units_of<TimeConstants>()},
-      {"intervals", units_of<IntervalConstants>()}, {"neighbours", units_of<NeighbourConstants>()},
-      {"step", units_of<StepConstants>()},          {"link", units_of<LinkForm>()},
-      {"link shape", units_of<LinkShape>()},        {"streaming", units_of<AttainedShares>()}};
+  return {{"clock", units_of<ClockConstants>()},
+          {"convolution", units_of<TimeConstants>()},
+          {"intervals", units_of<IntervalConstants>()},
+          {"neighbours", units_of<NeighbourConstants>()},
+          {"step", units_of<StepConstants>()},
+          {"eager", units_of<EagerConstants>()},
+          {"link", units_of<LinkForm>()},
+          {"link shape", units_of<LinkShape>()},
+          {"streaming", units_of<AttainedShares>()}};
 }
 
 }  // namespace
@@ -352,6 +356,7 @@ std::string make_features_hash() {
   everything.ranges["x"] = {};
   everything.intervals["x"] = {};
   everything.origins["x"] = {};
+  everything.constants.eager["x"] = {};
   Writer writer;
   fields(writer, everything);
   Fnv1a hash;

@@ -81,7 +81,8 @@ TEST_F(Checkpoint, DamagedFilesAreRefusedOrHoldWholeResults) {
 }
 
 TEST_F(Checkpoint, TasksTakeNoResultOfAnotherSize) {
-  const Tasks tasks{{"a", {.run = [] { return Outcome{.x = {1, 2}}; }, .size = 2}}};
+  const Tasks tasks{
+      {"a", {.run = [](const TaskResults&) { return Outcome{.x = {1, 2}}; }, .size = 2}}};
   const std::string path = folder_.file("checkpoint.json");
   const PoolOptions options{.threads = 1, .checkpoint = path, .key = "k", .progress = {}};
   ASSERT_TRUE(write_checkpoint(path, "k", {{"a", {1}}}));

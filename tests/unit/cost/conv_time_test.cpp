@@ -177,20 +177,6 @@ TEST(ConvCandidates, TilesFitIntoAnSm) {
   EXPECT_TRUE(fits_sm(small, delta::fastest_product(gemm, DType::Fp32, small).time.tile, 4));
 }
 
-// What the measured libraries of Maxwell do.
-TEST(ConvCandidates, MaxwellTakesNoWinogradForFilterGradients) {
-  ops::ConvShape conv = layer_3x3();
-  conv.pass = ops::ConvPass::FilterGradient;
-  const auto winograd = [&](std::string_view gpu) {
-    const auto all = conv_candidates(conv, DType::Fp32, fp32(gpu), {});
-    return std::any_of(all.begin(), all.end(), [](const ConvCandidate& c) {
-      return c.algorithm == ConvAlgorithm::WinogradNonfused;
-    });
-  };
-  EXPECT_FALSE(winograd("m40"));
-  EXPECT_TRUE(winograd("titan-xp"));
-}
-
 TEST(TimeMachine, MissingFieldsAreNamed) {
   const Status status = check_time_fields(machine_of("b300-sxm").gpu);
   ASSERT_FALSE(status);
@@ -255,76 +241,6 @@ TEST(DeltaProduct, AVectorTimesAMatrixIsBoundByDram) {
     EXPECT_DOUBLE_EQ(product.time.dram, seconds);
     EXPECT_LT(product.time.total(), 1.2 * seconds);
     EXPECT_DOUBLE_EQ(product.read.dram, product.read.least);
-  }
-}
-
-// Weights that were fitted without products know no explicit GEMM.
-TEST(ConvCandidates, NoTimeOfAProductIsNoExplicitGemm) {
-  const TimeMachine v100 = fp32("v100-pcie-32gb");
-  const ConvTimeOptions options{.product = [](const ops::GemmShape&) { return std::nullopt; }};
-  for (const ops::ConvShape& conv :
-       {ops::ConvShape{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512}, layer_3x3()}) {
-    for (const ConvCandidate& c : conv_candidates(conv, DType::Fp32, v100, options)) {
-      EXPECT_NE(c.algorithm, ConvAlgorithm::ExplicitGemm);
-    }
-    EXPECT_GT(plan_of(fastest_conv(conv, DType::Fp32, v100, options).time).tile_k, 0);
-  }
-}
-
-// Without a product's timer there are no explicit GEMMs; with one its time is theirs.
-TEST(ConvCandidates, ExplicitGemmsAreTimedByTheirPredictor) {
-  const TimeMachine v100 = fp32("v100-pcie-32gb");
-  ops::ConvShape conv{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512};
-  std::vector<ops::GemmShape> asked;
-  const ConvTimeOptions options{.product = [&asked](const ops::GemmShape& gemm) {
-    asked.push_back(gemm);
-    LibraryProduct product;
-    product.breakdown.of(Resource::Compute) = Seconds::from_base(1e-9);
-    product.seconds = 1e-9;
-    return product;
-  }};
-  EXPECT_NE(conv_candidates(conv, DType::Fp32, v100, {}).front().algorithm,
-            ConvAlgorithm::ExplicitGemm);
-  const ConvCandidate forward = conv_candidates(conv, DType::Fp32, v100, options).front();
-  EXPECT_EQ(forward.algorithm, ConvAlgorithm::ExplicitGemm);
-  EXPECT_EQ(forward.seconds(), 1e-9);
-  conv.pass = ops::ConvPass::DataGradient;
-  EXPECT_EQ(conv_candidates(conv, DType::Fp32, v100, options).front().algorithm,
-            ConvAlgorithm::ExplicitGemm);
-  EXPECT_EQ(asked.front(), (ops::GemmShape{.m = 49, .n = 512, .k = 2048}));
-  // im2col writes 9 times the image, at the DRAM's rate, in a kernel of its own.
-  const ops::ConvShape large = layer_3x3();
-  for (const ConvCandidate& c : conv_candidates(large, DType::Fp32, v100, options)) {
-    if (c.algorithm != ConvAlgorithm::ExplicitGemm) continue;
-    const double bytes = 4.0 * (64 * 128 * 28 * 28) * (1 + 9);
-    EXPECT_NEAR(c.seconds(), 1e-9 + bytes / v100.dram_bandwidth.base() + v100.launch.base(), 1e-12);
-    EXPECT_EQ(c.breakdown().time().base(), c.seconds());
-    EXPECT_EQ(c.breakdown().limiter(), Resource::Dram);
-  }
-}
-
-// One number: the default predictor gives a 1x1 layer of one image the time of the GEMM with 49
-// rows, `delta` that of its own; so do their data gradients.
-TEST(ConvCandidates, SmallPointwiseLayersTakeTheTimeOfTheirProduct) {
-  const auto machine = machine_of("v100-pcie-32gb");
-  for (const char* name : {"", "delta"}) {
-    const auto predictor = make_predictor(name, Catalog::embedded()).value();
-    const auto estimate = [&](const ops::AnyOp& op, bool gradient) {
-      ops::KernelList kernels;
-      const ops::LowerContext context{.precision = ops::precision_of(DType::Fp32)};
-      gradient ? ops::backward(op, context, kernels) : ops::forward(op, context, kernels);
-      return predictor->estimate(bind(kernels.front(), machine).value(), machine);
-    };
-    const ops::ConvShape layer{.n = 1, .c = 2048, .h = 7, .w = 7, .k = 512};
-    const Estimate product =
-        estimate(ops::Linear{.rows = 49, .in = 2048, .out = 512, .bias = false}, false);
-    const Estimate conv = estimate(ops::Conv2d{.conv = layer}, false);
-    EXPECT_EQ(conv.algorithm, "explicit_gemm") << name;
-    EXPECT_NEAR(conv.time / product.time, 1, 1e-12) << name;
-    EXPECT_EQ(conv.plan.label(), product.plan.label()) << name;
-    EXPECT_NEAR(conv.traffic.l2 / product.traffic.l2, 1, 1e-12) << name;
-    EXPECT_EQ(conv.limiter(), product.limiter()) << name;
-    EXPECT_EQ(estimate(ops::Conv2d{.conv = layer}, true).algorithm, "explicit_gemm") << name;
   }
 }
 
