@@ -235,7 +235,7 @@ Status NsysImport::graphs() {
       }));
   if (launches == 0) return {};
   builder_.profile().notes.push_back(
-      fmt::format("{} of CUDA graphs ({:.3f} ms) were recorded as a whole and are left out; nsys "
+      fmt::format("left out: {} of CUDA graphs ({:.3f} ms), recorded as a whole; nsys "
                   "profile --cuda-graph-trace=node shows their kernels",
                   number_of(launches, "launch"), 1e-6 * time_ns));
   return {};

@@ -447,9 +447,12 @@ Document describe(const roofline::Chart& chart, RooflineView view, const Describ
     add_advice(chart, document);
   }
   add_formulas(chart, document);
-  for (const profile::Warning& warning : chart.warnings)
+  for (const profile::Warning& warning : chart.warnings) {
+    // Notes of an import share their name and nothing else: each is a sentence of its own.
+    const bool note = warning.name == "import" || warning.name == "model";
     document.warnings.push_back(
-        {.text = warning.name + ": " + warning.message, .kind = warning.name});
+        {.text = warning.name + ": " + warning.message, .kind = note ? "" : warning.name});
+  }
   document.provenance = chart.provenance;
   return document;
 }

@@ -134,6 +134,18 @@ TEST(TracedOperators, AttentionIsCausalWhereTheTraceSaysSo) {
   EXPECT_LT(causal.kernels.at(0).flops, silent.kernels.at(0).flops);
 }
 
+TEST(TracedOperators, ProductsOfServingLibraries) {
+  const std::vector<TracedInput> plain_weights{tensor({512, 256}), tensor({256, 1024})};
+  for (const char* name : {"sgl_kernel::fp8_scaled_mm", "sgl_kernel::int8_scaled_mm"}) {
+    EXPECT_DOUBLE_EQ(only(name, plain_weights).flops.base(), 2.0 * 512 * 1024 * 256) << name;
+  }
+  const std::vector<TracedInput> rows_of_weights{tensor({512, 256}), tensor({1024, 256})};
+  for (const char* name : {"aiter::gemm_a8w8", "aiter::gemm_a8w8_bpreshuffle",
+                           "aiter::gemm_a8w8_blockscale", "vllm::rocm_unquantized_gemm"}) {
+    EXPECT_DOUBLE_EQ(only(name, rows_of_weights).flops.base(), 2.0 * 512 * 1024 * 256) << name;
+  }
+}
+
 TEST(TracedOperators, ExpertsAndTransformerEngine) {
   EXPECT_DOUBLE_EQ(
       only("aten::_grouped_mm", {tensor({512, 64}), tensor({8, 64, 128}), {}}).flops.base(),

@@ -197,6 +197,19 @@ TEST(ZeroAi, IsNotZeroWhereFlopsAreUnknown) {
               HasSubstr("zero-AI: none found, but the FLOPs of 1 of 2 kernels were not counted"));
 }
 
+// Warnings of one name are alike; notes of an import are not.
+TEST(Warnings, EveryNoteOfAnImportIsShown) {
+  roofline::Chart chart;
+  chart.warnings = {{"import", "copies are left out"},
+                    {"import", "graphs are left out"},
+                    {"byte-order", "at l1"},
+                    {"byte-order", "at l2"}};
+  const std::string text = text_in(chart, 100);
+  EXPECT_THAT(text, HasSubstr("copies are left out"));
+  EXPECT_THAT(text, HasSubstr("graphs are left out"));
+  EXPECT_THAT(text, HasSubstr("at l1 (and 1 more like it)"));
+}
+
 TEST(HostileNames, LeaveNoControlInAnyView) {
   const std::string evil = "\x1b[1mbold\x1b[0m\x1b]0;t\x07\r\nerror: x\xC2\x9B\xE2\x80\xAE\xff=1";
   profile::Run before, after;
