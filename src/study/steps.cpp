@@ -66,6 +66,14 @@ Status predict_row(const StepRow& row, const Session& session, const StepCalibra
   }
   ROOFTILE_TRY(const GenerateReport report,
                session.generate(row.request, with.predictor, with.costs));
+  // How many requests run at once is an upper limit in such rows, and no measure of the model
+  // where the weights and the caches of all of them cannot even be read in the time.
+  if (row.kind == StepKind::Serve && row.measured_ms < report.decode.bound_total_ms) {
+    return unsupported({},
+                       "faster than the requests' weights and caches can be read: fewer run at "
+                       "once than the row says",
+                       {});
+  }
   const Interval& time = row.kind == StepKind::Serve ? report.tpot_ms : report.request_ms;
   result.predicted_ms = time.value;
   result.low_ms = time.low;

@@ -239,6 +239,23 @@ TEST(Steps, QueuesAreSkipped) {
   EXPECT_NE(evaluation->cases[1].skipped.find("queue"), std::string::npos);
 }
 
+// 32 sequences of 8256 tokens have 32 x 8256 x 131,072 bytes in the cache, 35 GB, and the weights
+// are 16 GB: 15 ms on an H100, where two requests take 5.4 ms.
+TEST(Steps, RequestsThatCannotBeReadInTheTimeAreSkipped) {
+  const testing::TemporaryFolder folder;
+  const std::string file = (folder.path() / "cases.csv").string();
+  const std::string rest = ",,8192,,128,1,1,1,1,1,1,0,0,,,";
+  const std::string row = "f,serving,h100-sxm,,1,llama3.1-8b,serve,bf16,,,";
+  std::ofstream(file) << kHeader << "a,s," << row << 32 << rest << "12.0,,\nb,s," << row << 2
+                      << rest << "12.0,,\n";
+  const auto evaluation = testing::embedded_session().evaluate_steps({.file = file}, {});
+  ASSERT_TRUE(evaluation) << to_string(evaluation.error());
+  EXPECT_EQ(evaluation->cases[0].skipped,
+            "faster than the requests' weights and caches can be read: fewer run at once than the "
+            "row says");
+  EXPECT_TRUE(evaluation->cases[1].skipped.empty()) << evaluation->cases[1].skipped;
+}
+
 TEST(Steps, AnUnknownPhaseIsAnErrorOfTheFile) {
   const testing::TemporaryFolder folder;
   const std::string file = (folder.path() / "cases.csv").string();
