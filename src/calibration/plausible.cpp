@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "aggregate/communication.h"
 #include "calibration/selection.h"
 #include "cost/predictor.h"
 #include "hardware/plausible.h"
@@ -31,18 +32,49 @@ std::string guess(double factor) {
   return "another unit (times are milliseconds), swapped columns, or another GPU?";
 }
 
-}  // namespace
-
-double bound_of(const Dataset& dataset, const Sample& sample) {
-  const hardware::Machine& machine = dataset.machines[sample.gpu];
-  const auto job = *cost::bind(sample.work, machine);  // checked when read
+double bound_of(const ops::KernelWork& work, const hardware::Machine& machine, bool warm) {
+  const auto job = *cost::bind(work, machine);  // checked when read
   cost::BoundTerms terms =
-      cost::bound_terms(sample.work, traffic::compulsory(sample.work, machine.gpu), job.roof);
-  if (dataset.campaigns[sample.campaign] == kWarmCampaign)
-    terms[static_cast<std::size_t>(cost::Resource::Dram)].reset();
+      cost::bound_terms(work, traffic::compulsory(work, machine.gpu), job.roof);
+  if (warm) terms[static_cast<std::size_t>(cost::Resource::Dram)].reset();
   double seconds = 0;
   for (const auto& term : terms) seconds = std::max(seconds, term ? term->base() : 0.0);
   return seconds;
+}
+
+/// Of a call of several kernels: its campaigns repeat a few copies, which an L2 may hold, and the
+/// kernels may overlap.
+double bound_of(const Dataset& dataset, const FusedLayer& layer) {
+  double seconds = 0;
+  for (const ops::KernelWork& work : layer.kernels)
+    seconds = std::max(seconds, bound_of(work, dataset.machines[layer.gpu], true));
+  return seconds;
+}
+
+double bound_of(const Collective& row) {
+  return aggregate::all_reduce(row.bytes, row.gpus, row.link, {}).bound.base();
+}
+
+/// The rows of collectives and fused calls, file by file. Short ones take any multiple of a bound
+/// that leaves out their start, so only what is too fast is told.
+void check_calls(const Dataset& dataset, std::vector<TimeCheck>& checks) {
+  std::map<std::uint32_t, std::vector<TimedRow>> rows;
+  for (const Collective& row : dataset.collectives)
+    rows[row.file].push_back({.measured = row.measured, .bound = bound_of(row), .line = row.line});
+  for (const FusedLayer& layer : dataset.layers)
+    rows[layer.file].push_back(
+        {.measured = layer.measured, .bound = bound_of(dataset, layer), .line = layer.line});
+  for (const auto& [file, list] : rows) {
+    checks.push_back(check_times(dataset.files[file], list));
+    checks.back().median_ratio = 1;
+  }
+}
+
+}  // namespace
+
+double bound_of(const Dataset& dataset, const Sample& sample) {
+  return bound_of(sample.work, dataset.machines[sample.gpu],
+                  dataset.campaigns[sample.campaign] == kWarmCampaign);
 }
 
 bool TimeCheck::refused() const {
@@ -100,6 +132,7 @@ std::vector<TimeCheck> check_times(const Dataset& dataset) {
   for (const auto& [place, list] : rows) {
     checks.push_back(check_times(dataset.files[place.first], list));
   }
+  check_calls(dataset, checks);
   return checks;
 }
 

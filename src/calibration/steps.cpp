@@ -221,6 +221,13 @@ ErrorSummary summary_of(const std::string& group, const std::vector<const StepCa
 
 }  // namespace
 
+bool is_step_file(const std::string& path) {
+  auto csv = CsvReader::open(path, {});
+  if (!csv) return false;
+  const auto header = CsvHeader::read(*csv);
+  return header && header->find("case") && header->find("measured_ms") && header->find("framework");
+}
+
 Result<std::vector<StepRow>> read_steps(const std::string& file) {
   ROOFTILE_TRY(CsvReader csv, CsvReader::open(file, {}));
   ROOFTILE_TRY(const CsvHeader header, CsvHeader::read(csv));

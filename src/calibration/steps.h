@@ -37,6 +37,9 @@ struct StepRow {
   std::string skip;     ///< why it cannot be expressed; empty where it can
 };
 
+/// Whether a file has the columns of measured steps.
+bool is_step_file(const std::string& path);
+
 /// `folder` of the file is where models/NAME.json are looked for.
 Result<std::vector<StepRow>> read_steps(const std::string& file);
 

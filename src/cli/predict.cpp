@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/request_options.h"
+#include "core/number_of.h"
 #include "report/describe.h"
 #include "roofline/chart.h"
 #include "rooftile/report.h"
@@ -51,6 +52,10 @@ Status run_replay(const CLI::App& command, const PredictOptions& options, const 
                study::replay(recorded, study::Session(std::move(catalog))));
   ROOFTILE_CHECK(emit(output, report::describe(result)));
   if (result.reproduced()) return {};
+  if (result.now_ms == result.then_ms)
+    return bad_input(options.replay,
+                     fmt::format("the prediction is not reproduced: the total is, but not {}",
+                                 number_of(result.differences.size(), "other value")));
   return bad_input(options.replay,
                    fmt::format("the prediction is not reproduced: {} ms then, {} ms now",
                                result.then_ms, result.now_ms));

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/catalog.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 
 #include "core/embedded_files.h"
@@ -240,9 +246,54 @@ Result<Catalog::File> Catalog::read(std::string_view relative_name) const {
   return file;
 }
 
+namespace {
+
+/// What a pipe or standard input gave. It gives its bytes once, but a command asks for a model or a
+/// GPU as often as it needs it.
+struct PipeContent {
+  dev_t device;
+  ino_t number;
+  std::string bytes;
+};
+
+bool has_more(const std::string& pipe) {
+  const int descriptor = ::open(pipe.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int bytes = 0;
+  const bool more = ::ioctl(descriptor, FIONREAD, &bytes) == 0 && bytes > 0;
+  ::close(descriptor);
+  return more;
+}
+
+/// A whole file, or what a pipe gave last.
+Result<std::string> read_or_recall(const std::string& path, std::size_t max_bytes) {
+  constexpr std::size_t kMostPipes = 16;
+  static std::mutex lock;
+  static std::deque<PipeContent> pipes;  // the latest first
+  struct stat status{};
+  const bool standard_input = path == "-";
+  const int failed =
+      standard_input ? ::fstat(STDIN_FILENO, &status) : ::stat(path.c_str(), &status);
+  if (failed != 0 || (!standard_input && !S_ISFIFO(status.st_mode)))
+    return read_file(path, max_bytes);
+  const std::lock_guard locked(lock);
+  const auto known = std::find_if(pipes.begin(), pipes.end(), [&](const PipeContent& pipe) {
+    return pipe.device == status.st_dev && pipe.number == status.st_ino;
+  });
+  if (known != pipes.end() && known->bytes.size() <= max_bytes &&
+      (standard_input || !has_more(path)))
+    return known->bytes;
+  if (known != pipes.end()) pipes.erase(known);
+  ROOFTILE_TRY(std::string bytes, read_file(path, max_bytes));
+  pipes.push_front({.device = status.st_dev, .number = status.st_ino, .bytes = bytes});
+  if (pipes.size() > kMostPipes) pipes.pop_back();
+  return bytes;
+}
+
+}  // namespace
+
 Result<Catalog::File> Catalog::read_path(const std::string& path, std::size_t max_bytes) {
   File file{.name = path, .content = {}, .replaces = {}, .origin = Origin::File};
-  ROOFTILE_TRY(file.content, read_file(path, max_bytes));
+  ROOFTILE_TRY(file.content, read_or_recall(path, max_bytes));
   return file;
 }
 

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/number_of.h"
+
 namespace rooftile {
 
 namespace {
@@ -34,7 +36,10 @@ InputFile::InputFile(InputFile&& other) noexcept
       size_(other.size_),
       limit_(other.limit_),
       got_(other.got_),
-      first_(other.first_) {
+      first_(other.first_),
+      may_wait_(other.may_wait_),
+      patience_(other.patience_),
+      waited_(other.waited_) {
 }
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
@@ -44,6 +49,9 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(limit_, other.limit_);
   std::swap(got_, other.got_);
   std::swap(first_, other.first_);
+  std::swap(may_wait_, other.may_wait_);
+  std::swap(patience_, other.patience_);
+  std::swap(waited_, other.waited_);
   return *this;
 }
 
@@ -57,24 +65,25 @@ Result<InputFile> InputFile::open(const std::string& path, const InputLimits& li
     ROOFTILE_CHECK(input.look(limits));
     return input;
   }
-  // Without O_NONBLOCK a pipe that nobody writes to would hold the program here.
+  // Without O_NONBLOCK a pipe that nobody writes to would hold the program here, or in a read.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return bad_input(path, fmt::format("cannot be opened: {}", reason(errno)));
   InputFile file(path, descriptor);
   ROOFTILE_CHECK(file.look(limits));
   ROOFTILE_CHECK(file.wait_for_writer());
-  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
   return file;
 }
 
 /// What it is, and so how much of it is read.
 Status InputFile::look(const InputLimits& limits) {
   limit_ = limits.pipe;
+  patience_ = limits.patience;
   struct stat status{};
   if (::fstat(descriptor_, &status) != 0) return {};
   if (S_ISDIR(status.st_mode)) return bad_input(path_, "is a folder, not a file");
   if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) limit_ = limits.device;
-  if (S_ISREG(status.st_mode)) {
+  may_wait_ = !S_ISREG(status.st_mode);
+  if (!may_wait_) {
     limit_ = limits.file;
     size_ = status.st_size;
   }
@@ -105,15 +114,39 @@ Status InputFile::wait_for_writer() {
                    "start the command that writes to it first");
 }
 
+/// Until there is something to read, or the end. A pipe that drips for ever uses up its patience.
+Status InputFile::wait_for_bytes() {
+  constexpr std::int64_t kBytesPerSecond = 1'000'000;
+  using std::chrono::milliseconds;
+  const auto allowed = patience_ + std::chrono::seconds(got_ / kBytesPerSecond);
+  while (waited_ < allowed) {
+    const auto left = std::chrono::ceil<milliseconds>(allowed - waited_).count();
+    pollfd waiting{.fd = descriptor_, .events = POLLIN, .revents = 0};
+    const auto start = std::chrono::steady_clock::now();
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left));
+    waited_ += std::chrono::steady_clock::now() - start;
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return {};  // reading tells what is wrong
+  }
+  return bad_input(path_,
+                   fmt::format("gave only {} in {:.3g} s of waiting", number_of(got_, "byte"),
+                               std::chrono::duration<double>(waited_).count()),
+                   "this is not a regular file: does it ever end? If it is only slow, write it to "
+                   "a file first");
+}
+
 Result<std::size_t> InputFile::read(char* data, std::size_t size) {
   if (size == 0) return 0;
   ssize_t got = 1;
   if (first_) {
     *data = *std::exchange(first_, std::nullopt);
   } else {
-    do {
+    // Standard input is not ours to change: it may block, so it is asked first.
+    if (may_wait_ && descriptor_ == STDIN_FILENO) ROOFTILE_CHECK(wait_for_bytes());
+    got = ::read(descriptor_, data, size);
+    while (got < 0 && (errno == EINTR || errno == EAGAIN)) {
+      if (errno == EAGAIN) ROOFTILE_CHECK(wait_for_bytes());
       got = ::read(descriptor_, data, size);
-    } while (got < 0 && errno == EINTR);
+    }
   }
   if (got < 0) return bad_input(path_, fmt::format("cannot be read: {}", reason(errno)));
   got_ += got;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files: whole reads, streaming reads, and atomic writes (a reader sees the old file or the new
-// one, never half of it). Every read has a limit, so that no input is endless, and a named pipe
-// that nobody writes to is an error, not a wait without end.
+// one, never half of it). Every read has a limit, so that no input is endless, and a pipe that
+// nobody writes to, or that drips, is an error, not a wait without end.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,8 @@ struct InputLimits {
   std::int64_t file = std::int64_t{64} << 30;
   std::int64_t pipe = std::int64_t{4} << 30;
   std::int64_t device = std::int64_t{64} << 20;
+  /// Waiting for bytes of a pipe or a device, in all; each megabyte that came buys a second more.
+  std::chrono::milliseconds patience = std::chrono::minutes(1);
 };
 
 /// An open file descriptor for streaming.
@@ -51,12 +54,15 @@ class InputFile {
   InputFile(std::string path, int descriptor);
   Status look(const InputLimits& limits);
   Status wait_for_writer();
+  Status wait_for_bytes();
 
   std::string path_;
   int descriptor_ = -1;
   std::int64_t size_ = 0;
   std::int64_t limit_ = 0, got_ = 0;
   std::optional<char> first_;  ///< read while waiting for a writer
+  bool may_wait_ = false;      ///< not a regular file
+  std::chrono::steady_clock::duration patience_{}, waited_{};
 };
 
 }  // namespace rooftile

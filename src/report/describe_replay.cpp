@@ -42,8 +42,11 @@ Document describe(const ReplayReport& report) {
     document.subtitle = fmt::format("{} ms, as {} says", report.now_ms, report.file);
     document.verdict = {{.text = document.title, .tone = Tone::Good}};
   } else {
-    document.title = fmt::format("not reproduced: {} now, {} then", format_ms(report.now_ms),
-                                 format_ms(report.then_ms));
+    const bool same_total = report.now_ms == report.then_ms;
+    document.title = same_total ? fmt::format("not reproduced: {} as then, other values differ",
+                                              format_ms(report.now_ms))
+                                : fmt::format("not reproduced: {} now, {} then",
+                                              format_ms(report.now_ms), format_ms(report.then_ms));
     document.subtitle =
         fmt::format("{} ms, {} ms in {}", report.now_ms, report.then_ms, report.file);
     document.verdict = {{.text = document.title, .tone = Tone::Bad}};

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "calibration/plausible.h"
 #include "calibration/steps.h"
 #include "calibration/suggest.h"
-#include "core/csv.h"
 #include "core/number_of.h"
 #include "core/provenance.h"
 #include "core/text.h"
@@ -34,13 +34,6 @@
 #include "study/session.h"
 
 namespace rooftile::study {
-
-bool is_step_file(const std::string& path) {
-  auto csv = CsvReader::open(path, {});
-  if (!csv) return false;
-  const auto header = CsvHeader::read(*csv);
-  return header && header->find("case") && header->find("measured_ms") && header->find("framework");
-}
 
 namespace {
 
@@ -162,7 +155,11 @@ Status add_ceilings(const std::string& path, const Catalog& catalog, Measurement
 }
 
 Status add_measured_file(const std::string& path, const Session& session, Measurements& out) {
-  if (is_step_file(path)) return add_step_file(path, session, out);
+  std::error_code failure;
+  if (path == "-" || std::filesystem::is_fifo(path, failure))
+    return bad_input(path, "is a pipe, but measurements are read more than once",
+                     "write them to a file first");
+  if (calibration::is_step_file(path)) return add_step_file(path, session, out);
   if (calibration::is_dataset(path)) return add_rows(path, session.catalog(), out);
   const auto ceilings = hardware::load_ceilings(path);
   if (ceilings) return add_ceilings(path, session.catalog(), out);

@@ -17,9 +17,6 @@
 
 namespace rooftile::study {
 
-/// Whether a file has the columns of measured steps (calibration/steps.h).
-bool is_step_file(const std::string& path);
-
 /// A step as the machine, calibrated or not, predicts it.
 Result<calibration::StepCaseOf> step_case(const TimedStep& step, const hardware::Machine& machine,
                                           const Session& session, const cost::Predictor& predictor,

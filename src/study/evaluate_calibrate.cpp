@@ -222,7 +222,7 @@ Result<CalibrateEvaluation> Session::evaluate_calibrate(const CalibrateEvaluatio
         fmt::format("--draws {} is not between 1 and {}", request.draws, kMostDraws));
   CalibrateEvaluation evaluation{.rows = request.rows, .draws = request.draws};
   ErrorGroups groups;
-  const bool steps = request.files.size() == 1 && is_step_file(request.files.front());
+  const bool steps = request.files.size() == 1 && calibration::is_step_file(request.files.front());
   if (steps) {
     ROOFTILE_CHECK(
         evaluate_step_file(request, request.files.front(), *this, progress, groups, evaluation));

@@ -92,6 +92,9 @@ TEST(NativeGraphError, Nodes) {
   EXPECT_EQ(node_message(R"({"name": "n", "op": "adaptive_avg_pool", "output": 3})"),
             "error: g.json:/blocks/0/nodes/0/output: an image of 8 x 8 cannot be cut into 3 x 3 "
             "equal windows\nhint: choose an output that divides the image\n");
+  EXPECT_EQ(node_message(R"({"name": "n", "op": "adaptive_avg_pool", "output": [4, 3]})"),
+            "error: g.json:/blocks/0/nodes/0/output: an image of 8 x 8 cannot be cut into 4 x 3 "
+            "equal windows\nhint: choose an output that divides the image\n");
   EXPECT_EQ(node_message(R"({"name": "n", "op": "reshape", "shape": [7]})"),
             "error: g.json:/blocks/0/nodes/0/shape: 7 has 7 elements, the input 1x3x8x8 has 192\n");
   EXPECT_EQ(node_message(R"({"name": "n", "op": "linear", "out": "2147483648"},

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the binary seeds of the fuzz targets ncu_report and database: small files of our own in the
-layouts that docs/format/profiles.md describes.
+"""Writes the binary seeds of the fuzz targets ncu_report and database, small files of our own in the
+layouts that docs/format/profiles.md describes, and that of weights: the shipped ones with the long
+tables cut, because a long input takes long.
 
 usage: tests/fuzz/make_seeds.py [CORPUS_FOLDER]
 """
+import json
 import os
 import pathlib
 import sqlite3
 import struct
 import sys
 import tempfile
+
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def varint(value):
@@ -116,11 +121,25 @@ INSERT INTO COPY VALUES(1, 2, 'CopyHostToDevice');
 '''
 
 
+def cut(value):
+    """Tables of neighbours are texts of six characters per entry."""
+    if isinstance(value, dict):
+        return {key: cut(each) for key, each in value.items()}
+    return value[:24] if isinstance(value, str) and len(value) > 120 else value
+
+
+def weights():
+    shipped = json.loads((ROOT / 'data/predictors/default/weights.json').read_text())
+    shipped['models'] = {'nvidia': shipped['models']['nvidia']}
+    return json.dumps(cut(shipped))
+
+
 def main():
     corpus = pathlib.Path(sys.argv[1] if len(sys.argv) > 1
                           else pathlib.Path(__file__).parent / 'corpus')
-    for name in ('ncu_report', 'database'):
+    for name in ('ncu_report', 'database', 'weights'):
         (corpus / name).mkdir(parents=True, exist_ok=True)
+    (corpus / 'weights/default.json').write_text(weights())
     numbers = [1000.0, 4096.0, 1024.0, 100, 500.0, 4.0, 2.0, 0.0, 81.5]
     (corpus / 'ncu_report/two_launches').write_bytes(report([numbers, numbers]))
     (corpus / 'ncu_report/failed').write_bytes(report([[float('nan')] * 9, [None] * 9], ranges=1))

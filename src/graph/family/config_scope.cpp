@@ -275,17 +275,33 @@ Result<Value> ConfigScope::read_key(const JsonView& spec) const {
   return found.view ? read_present(spec, found, type) : read_absent(spec, found, type);
 }
 
+namespace {
+
+/// "vision_config/", for a key that is in an object of its own.
+Result<std::string> section_of(const JsonView& spec) {
+  const auto in = spec.find("in");
+  if (!in) return std::string();
+  ROOFTILE_TRY(const auto names, texts(*in));
+  return names.front() + "/";
+}
+
+}  // namespace
+
 Result<Value> ConfigScope::read_absent(const JsonView& spec, const Found& found,
                                        std::string_view type) const {
   const auto fallback = spec.find("default");
   const auto derived = spec.find("derived");
-  if (derived && (found.present || !fallback)) return evaluate(*derived);
-  if (!fallback) return Value();
-  const bool text = type == "text";
-  ROOFTILE_TRY(const Value value, text ? literal(*fallback) : evaluate(*fallback));
-  if (is_size(type) && !value.is_null()) {
-    sizes_.assumed.push_back(
-        fmt::format("{} = {}{}", found.key, value.printed(), found.present ? " (null)" : ""));
+  const bool derives = derived && (found.present || !fallback);
+  const auto& source = derives ? derived : fallback;
+  if (!source) return Value();
+  ROOFTILE_TRY(const Value value,
+               type == "text" && !derives ? literal(*source) : evaluate(*source));
+  // Where the class has no number of its own, or null means "none", nothing is assumed.
+  const bool none = value.is_null() || (value.is_number() && value.number() == 0.0);
+  if (is_size(type) && !value.is_null() && !(derives && (!fallback || none))) {
+    ROOFTILE_TRY(const std::string section, section_of(spec));
+    sizes_.assumed.push_back(fmt::format("{}{} = {}{}", section, found.key, value.printed(),
+                                         found.present ? " (null)" : ""));
   }
   if (type == "probability") return Value(value.number() > 0.0);
   return value;

@@ -12,25 +12,25 @@ namespace {
 using ops::Function;
 using Keys = std::string_view;
 
-constexpr std::array<Keys, 9> kConv{"out_channels", "kernel",     "stride",
-                                    "padding",      "dilation",   "groups",
-                                    "bias",         "transposed", "output_padding"};
-constexpr std::array<Keys, 4> kPool{"kernel", "stride", "padding", "ceil_mode"};
-constexpr std::array<Keys, 1> kAdaptivePool{"output"};
-constexpr std::array<Keys, 2> kLinear{"out", "bias"};
-constexpr std::array<Keys, 1> kBmm{"transpose_second"};
-constexpr std::array<Keys, 4> kAttentionKeys{"heads", "kv_heads", "causal", "window"};
-constexpr std::array<Keys, 1> kHeads{"heads"};
-constexpr std::array<Keys, 2> kEmbedding{"entries", "width"};
-constexpr std::array<Keys, 1> kBias{"bias"};
-constexpr std::array<Keys, 1> kScalar{"scalar"};
-constexpr std::array<Keys, 1> kAxis{"axis"};
-constexpr std::array<Keys, 1> kShape{"shape"};
-constexpr std::array<Keys, 1> kOrder{"order"};
-constexpr std::array<Keys, 1> kRows{"rows"};
-constexpr std::array<Keys, 1> kTopK{"top_k"};
-constexpr std::array<Keys, 3> kExpertKeys{"experts", "out", "bias"};
-constexpr std::array<Keys, 2> kSlice{"axis", "size"};
+constexpr auto kConv =
+    std::to_array<Keys>({"out_channels", "kernel", "stride", "padding", "dilation", "groups",
+                         "bias", "transposed", "output_padding"});
+constexpr auto kPool = std::to_array<Keys>({"kernel", "stride", "padding", "ceil_mode"});
+constexpr auto kAdaptivePool = std::to_array<Keys>({"output"});
+constexpr auto kLinear = std::to_array<Keys>({"out", "bias"});
+constexpr auto kBmm = std::to_array<Keys>({"transpose_second"});
+constexpr auto kAttentionKeys = std::to_array<Keys>({"heads", "kv_heads", "causal", "window"});
+constexpr auto kHeads = std::to_array<Keys>({"heads"});
+constexpr auto kEmbedding = std::to_array<Keys>({"entries", "width"});
+constexpr auto kBias = std::to_array<Keys>({"bias"});
+constexpr auto kScalar = std::to_array<Keys>({"scalar"});
+constexpr auto kAxis = std::to_array<Keys>({"axis"});
+constexpr auto kShape = std::to_array<Keys>({"shape"});
+constexpr auto kOrder = std::to_array<Keys>({"order"});
+constexpr auto kRows = std::to_array<Keys>({"rows"});
+constexpr auto kTopK = std::to_array<Keys>({"top_k"});
+constexpr auto kExpertKeys = std::to_array<Keys>({"experts", "out", "bias"});
+constexpr auto kSlice = std::to_array<Keys>({"axis", "size"});
 
 constexpr NativeOp unary_op(std::string_view name, Function function) {
   return {.name = name, .keys = {}, .infer = infer_unary, .function = function};

@@ -292,5 +292,40 @@ TEST(Memory, AKernelKeepsItsInputsOrWhatLiesBetween) {
   EXPECT_EQ(memory(graph, compiled).kept, Bytes::from_base(3 * (128 + 3 * 256 + 2 * 128 + 32)));
 }
 
+// silu(left + right), where products keep left and right anyway: the sum between them, which silu
+// needs, is made again from both for nothing. All in one block.
+TEST(Memory, WhatLiesBetweenIsMadeAgainFromWhatOthersKeep) {
+  Graph graph = perceptron(Step::Train, DType::Fp32);
+  const auto linear = [](const char* name, std::int64_t in, std::int64_t out, const char* input) {
+    return Node{
+        .name = name, .op = ops::Linear{.rows = 4, .in = in, .out = out}, .inputs = {input}};
+  };
+  const auto sum = [](const char* name, std::int64_t width, const char* first, const char* second) {
+    return Node{.name = name,
+                .op = ops::Elementwise{.operands = ops::Operands::Binary, .shape = {4, width}},
+                .inputs = {first, second}};
+  };
+  graph.blocks = {
+      {.name = "all",
+       .nodes = {{.name = "x", .op = ops::View{{4, 8}}, .inputs = {}},
+                 linear("left", 8, 16, "x"),
+                 linear("right", 8, 16, "x"),
+                 linear("left_out", 16, 8, "left"),
+                 linear("right_out", 16, 8, "right"),
+                 sum("between", 16, "left", "right"),
+                 {.name = "silu",
+                  .op = ops::Elementwise{.function = ops::Function::Silu, .shape = {4, 16}},
+                  .inputs = {"between"}},
+                 linear("down", 16, 8, "silu"),
+                 sum("outs", 8, "left_out", "right_out"),
+                 sum("end", 8, "outs", "down")}}};
+  ASSERT_TRUE(graph::validate(graph).has_value());
+  const MemoryOptions compiled{.optimizer = {},
+                               .activations = {.compiled = true, .recompute = false}};
+  // x (128 B), left, right, what silu gives and, launched one by one, the sum (256 B each).
+  EXPECT_EQ(memory(graph, {}).kept, Bytes::from_base(128 + 4 * 256));
+  EXPECT_EQ(memory(graph, compiled).kept, Bytes::from_base(128 + 3 * 256));
+}
+
 }  // namespace
 }  // namespace rooftile::aggregate

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/catalog.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <thread>
 
 #include "temporary_folder.h"
 
@@ -72,6 +77,25 @@ TEST_F(CatalogFolders, AFileKnowsItsOriginAndWhatItReplaces) {
   EXPECT_EQ(outside->origin, Catalog::Origin::File);
   EXPECT_EQ(outside->content, "first");
   EXPECT_FALSE(Catalog::read_path(one + "/" + kL4, 3));
+}
+
+TEST_F(CatalogFolders, WhatAPipeGaveIsKeptUntilItGivesMore) {
+  const std::string pipe = root_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto write = [&pipe](std::string_view text) {
+    const int descriptor = ::open(pipe.c_str(), O_WRONLY);
+    EXPECT_EQ(::write(descriptor, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::close(descriptor);
+  };
+  std::thread first(write, "first");
+  EXPECT_EQ(Catalog::read_path(pipe).value().content, "first");
+  first.join();
+  EXPECT_EQ(Catalog::read_path(pipe).value().content, "first");
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);  // so that it holds what comes
+  write("second");
+  EXPECT_EQ(Catalog::read_path(pipe).value().content, "second");
+  EXPECT_EQ(Catalog::read_path(pipe).value().content, "second");
+  ::close(reader);
 }
 
 TEST_F(CatalogFolders, TheEnvironmentOverlaysInItsOrder) {

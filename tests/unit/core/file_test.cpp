@@ -11,6 +11,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "temporary_folder.h"
@@ -128,6 +130,54 @@ TEST_F(EndlessInput, AWriterMayComeLaterAndWriteLater) {
     ::close(descriptor);
   });
   EXPECT_EQ(read_file(pipe_).value(), "hello again");
+}
+
+TEST_F(EndlessInput, APipeThatDripsForEverUsesUpItsPatience) {
+  ::signal(SIGPIPE, SIG_IGN);
+  std::jthread writer([&] {
+    const int descriptor = ::open(pipe_.c_str(), O_WRONLY);
+    while (::write(descriptor, "x", 1) == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ::close(descriptor);
+  });
+  {
+    auto input = InputFile::open(pipe_, {.patience = std::chrono::milliseconds(200)});
+    ASSERT_TRUE(input) << to_string(input.error());
+    std::array<char, 64> buffer{};
+    auto got = input->read(buffer.data(), buffer.size());
+    for (int reads = 1; got && reads < 1000; ++reads) {
+      EXPECT_GT(*got, 0U);
+      got = input->read(buffer.data(), buffer.size());
+    }
+    ASSERT_FALSE(got) << "read for ever";
+    EXPECT_NE(got.error().message.find(" s of waiting"), std::string::npos) << got.error().message;
+    EXPECT_NE(got.error().hint.find("does it ever end?"), std::string::npos);
+  }  // the pipe is closed, so the writer ends
+}
+
+TEST_F(EndlessInput, AMegabyteBuysASecondOfWaiting) {
+  std::jthread writer([&] {
+    const int descriptor = ::open(pipe_.c_str(), O_WRONLY);
+    const std::string megabyte(1'000'000, 'x');
+    std::string_view left = megabyte;
+    while (!left.empty())
+      left.remove_prefix(static_cast<std::size_t>(::write(descriptor, left.data(), left.size())));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_EQ(::write(descriptor, "end", 3), 3);
+    ::close(descriptor);
+  });
+  auto input = InputFile::open(pipe_, {.patience = std::chrono::milliseconds(100)});
+  ASSERT_TRUE(input) << to_string(input.error());
+  std::array<char, 65536> buffer{};
+  std::size_t total = 0;
+  while (true) {
+    const auto got = input->read(buffer.data(), buffer.size());
+    ASSERT_TRUE(got) << to_string(got.error());
+    if (*got == 0) break;
+    total += *got;
+  }
+  EXPECT_EQ(total, 1'000'003U);
 }
 
 TEST_F(EndlessInput, APipeWhoseWriterLeftIsEmpty) {

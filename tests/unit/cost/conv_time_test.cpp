@@ -241,6 +241,10 @@ TEST(DeltaProduct, AVectorTimesAMatrixIsBoundByDram) {
     EXPECT_DOUBLE_EQ(product.time.dram, seconds);
     EXPECT_LT(product.time.total(), 1.2 * seconds);
     EXPECT_DOUBLE_EQ(product.read.dram, product.read.least);
+    // A CTA has 128 outputs along the matrix, and one of the vector.
+    EXPECT_EQ(product.time.tile.m, gemm.m == 1 ? 1 : 128);
+    EXPECT_EQ(product.time.tile.n, gemm.n == 1 ? 1 : 128);
+    EXPECT_EQ(product.time.ctas, 4096 / 128);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "cost/learned/calibrated.h"
 #include "cost/learned/chip.h"
 #include "cost/learned/classes.h"
 #include "cost/learned/neighbours.h"
@@ -277,6 +278,43 @@ TEST_F(Shipped, IntervalsAreWiderWhereNothingWasCalibrated) {
             0.5 - 1e-12);  // dtype
   EXPECT_GE(width("h100-sxm", ops::RmsNorm{.shape = {4096, 4096}}, DType::Fp32),
             0.5 - 1e-12);  // nearest class
+}
+
+// How far a kernel is from its bound is one of its coordinates, down to a thousandth of its time.
+TEST_F(Shipped, KernelsFarAboveTheirBoundLieTogether) {
+  const auto h100 = machine("h100-sxm");
+  ops::KernelList works;
+  ops::forward(ops::Linear{.rows = 8192, .in = 8192, .out = 8192},
+               {.precision = ops::precision_of(DType::Bf16)}, works);
+  Estimate estimate = make_learned(weights)->estimate(*bind(works.front(), h100), h100);
+  const auto coordinate = [&](double share) {
+    estimate.bound = estimate.time * share;
+    return kernel_point(works.front(), estimate).at.back();
+  };
+  EXPECT_GT(coordinate(1), coordinate(0.5));
+  EXPECT_GT(coordinate(1.1e-3), coordinate(1e-3));
+  EXPECT_EQ(coordinate(1e-3), coordinate(1e-9));
+}
+
+// A class may have a range without widths, or widths without a range: then it has no widths of its own.
+TEST_F(Shipped, WidthsNeedTheRangeOfTheirClass) {
+  const auto h100 = machine("h100-sxm");
+  ops::KernelList works;
+  ops::forward(ops::Linear{.rows = 8192, .in = 8192, .out = 8192},
+               {.precision = ops::precision_of(DType::Bf16)}, works);
+  const auto estimate = [&](bool with_ranges, bool with_widths) {
+    Weights some = weights;
+    if (!with_ranges) some.ranges.clear();
+    if (!with_widths) some.intervals.clear();
+    return make_learned(some)->estimate(*bind(works.front(), h100), h100);
+  };
+  const auto width = [](const Estimate& e) { return std::log(e.high / e.time); };
+  const Estimate all = estimate(true, true), neither = estimate(false, false);
+  EXPECT_EQ(width(estimate(false, true)), width(neither));
+  EXPECT_TRUE(estimate(false, true).extrapolated);
+  EXPECT_LT(width(all), width(neither));
+  EXPECT_EQ(estimate(true, false).time, all.time);
+  EXPECT_GT(width(estimate(true, false)), 0);
 }
 
 TEST_F(Shipped, RoundTripsThroughJson) {

@@ -145,6 +145,28 @@ TEST_F(NeuSightWeights, SizesAreChecked) {
   rejects("\"classes\"", "\"klasses\"");
 }
 
+TEST_F(NeuSightWeights, NumbersHaveLimitsThatTheyMayReach) {
+  struct Limit {
+    std::string from, reached, beyond;
+  };
+  const std::string text = to_json(small());
+  for (const Limit& limit : {
+           Limit{"\"mean\":[0,", "\"mean\":[200,", "\"mean\":[201,"},
+           Limit{"\"mean\":[0,", "\"mean\":[-200,", "\"mean\":[-201,"},
+           Limit{"\"deviation\":[1,", "\"deviation\":[1000,", "\"deviation\":[1001,"},
+           Limit{"\"deviation\":[1,", "\"deviation\":[0.001,", "\"deviation\":[0.00099,"},
+           Limit{"\"values\":[1,", "\"values\":[10000,", "\"values\":[10001,"},
+           Limit{"\"values\":[1,", "\"values\":[-10000,", "\"values\":[-10001,"},
+           Limit{"\"devices\":[[1000,", "\"devices\":[[1e12,", "\"devices\":[[1.01e12,"},
+           Limit{"\"devices\":[[1000,", "\"devices\":[[0,", "\"devices\":[[-1,"},
+           Limit{",32,32]]", ",4096,32]]", ",4097,32]]"},
+           Limit{",32,32]]", ",32,4096]]", ",32,4097]]"},
+       }) {
+    EXPECT_TRUE(parse_weights(with(text, limit.from, limit.reached), "x.json")) << limit.reached;
+    EXPECT_FALSE(parse_weights(with(text, limit.from, limit.beyond), "x.json")) << limit.beyond;
+  }
+}
+
 TEST_F(NeuSightWeights, ShippedOnesPredictEveryKindOfKernel) {
   const Catalog catalog = Catalog::embedded();
   const auto predictor = make_predictor("neusight", catalog);

@@ -120,6 +120,34 @@ TEST(Merge, ANormIsComputedWithTheSumBeforeIt) {
   }
 }
 
+// A chain that ends a block keeps the parameters that it has, 5 here, beside the norm's 2 x 8.
+TEST(Merge, AChainKeepsItsParametersWhenItTakesTheNorm) {
+  Graph graph;
+  graph.dtype = DType::Fp32;
+  graph.blocks = {
+      {.name = "first",
+       .nodes = {{.name = "x", .op = ops::View{{4, 8}}, .inputs = {}},
+                 {.name = "chain",
+                  .op = ops::FusedVector{.shape = {4, 8},
+                                         .flop_per_element = 1,
+                                         .inputs = 1,
+                                         .read = 32 + 5,
+                                         .written = 32,
+                                         .parameter_count = 5},
+                  .inputs = {"x"}}}},
+      {.name = "second",
+       .nodes = {{.name = "norm", .op = ops::LayerNorm{.shape = {4, 8}}, .inputs = {"input"}},
+                 {.name = "out",
+                  .op = ops::Linear{.rows = 4, .in = 8, .out = 8, .bias = false},
+                  .inputs = {"norm"}}}}};
+  ASSERT_TRUE(validate(graph));
+  Graph carried = carry_norms(graph);
+  ASSERT_TRUE(validate(carried));
+  EXPECT_EQ(carried.blocks[0].nodes.size(), 2U) << "the chain makes the norm";
+  EXPECT_EQ(graph.parameters, 5 + 2 * 8 + 8 * 8);
+  EXPECT_EQ(carried.parameters, graph.parameters);
+}
+
 // What a stack fuses changes kernels, never the model.
 TEST(Stack, FusionsKeepTheModel) {
   const auto stacks = list_stacks(Catalog::embedded()).value();

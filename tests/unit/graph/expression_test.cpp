@@ -69,6 +69,10 @@ TEST(Expression, MistakesAreErrorsAndNothingWraps) {
   EXPECT_EQ(value("int(8999999999999999.0)"), "8999999999999999");
   EXPECT_EQ(value("int(9000000000000000.0)"), "error: the number is too large");
   EXPECT_EQ(value("kinds[2]"), "error: a list of 2 has no element 2");
+  EXPECT_EQ(value("kinds[0 - 1]"), "error: a list of 2 has no element -1");
+  EXPECT_EQ(value("'abc'[2]"), "c");
+  EXPECT_EQ(value("'abc'[3]"), "error: a string of 3 characters has no character 3");
+  EXPECT_EQ(value("'abc'[0 - 1]"), "error: a string of 3 characters has no character -1");
   EXPECT_EQ(value("nothing"), "error: unknown name");
   EXPECT_EQ(value("1 +"), "error: the expression ends too early");
   EXPECT_EQ(value("1 2"), "error: unexpected \"2\" in an expression");

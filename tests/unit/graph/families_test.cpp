@@ -177,7 +177,7 @@ TEST(Families, NemotronHKeepsStatesAndACache) {
   const std::string text = R"({"model_type": "nemotron_h", "hybrid_override_pattern": "ME*-",
       "intermediate_size": 128, "mamba_num_heads": 4, "mamba_head_dim": 16, "ssm_state_size": 8,
       "n_groups": 1, "conv_kernel": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
-      "moe_intermediate_size": 16, "n_shared_experts": 0, )" +
+      "moe_intermediate_size": 16, "n_shared_experts": 0, "head_dim": 16, )" +
                            kSmall + "}";
   const std::int64_t mamba = 64 * (2 * 64 + 16 + 4) + 80 * 5 + 3 * 4 + 64 + 64 * 64;
   const std::int64_t moe = 64 * 4 + 4 * 2 * 64 * 16;

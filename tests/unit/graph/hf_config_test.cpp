@@ -144,7 +144,7 @@ TEST(HfNotes, SayWhatTheGraphDoesNotFollow) {
       "quantization: unknown method \"(not named)\", weights are counted in fp32",
       "sizes: not in the file, assumed as in BertConfig: hidden_size = 768, "
       "num_hidden_layers = 12, num_attention_heads = 12, intermediate_size = 3072, "
-      "vocab_size = 30522, max_position_embeddings = 512"};
+      "vocab_size = 30522, max_position_embeddings = 512, type_vocab_size = 2"};
   EXPECT_EQ(import(text).notes, expected);
   EXPECT_TRUE(import(R"({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"],
                          "torch_dtype": "float32", "n_embd": 768, "n_layer": 12, "n_head": 12,

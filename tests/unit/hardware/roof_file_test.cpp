@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "core/file.h"
@@ -194,6 +196,15 @@ TEST(LoadCeilings, RecognisesTheFormatByTheContent) {
   EXPECT_THAT(tool("e", "hello\n"), HasSubstr("not a known format of measured ceilings"));
   EXPECT_THAT(tool("e", "hello\n"), HasSubstr("ert: Empirical Roofline Toolkit"));
   EXPECT_THAT(tool("f", R"({"schema": 1, "kind": "gpu"})"), HasSubstr("not a machine file"));
+}
+
+TEST(LoadCeilings, FilesOfAMachineAreSmall) {
+  const rooftile::testing::TemporaryFolder folder;
+  const std::string path = folder.write("machine.json", "{");
+  std::filesystem::resize_file(path, (std::uintmax_t{64} << 20) + 1);  // takes no room
+  const auto refused = load_ceilings(path);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "is larger than 67108864 bytes");
 }
 
 }  // namespace

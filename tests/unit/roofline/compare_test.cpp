@@ -77,6 +77,18 @@ TEST(Compare, AClassThatOnlyOneRunHasMoreOfIsComparedAsAWhole) {
   EXPECT_EQ(row(c, "bn_fw")->paired, PairedBy::Operation);
 }
 
+// The same with the runs exchanged.
+TEST(Compare, AClassThatOnlyTheSecondRunHasMoreOfIsComparedAsAWhole) {
+  const Comparison c = compare(run_of("O0", {fp32("implicit_convolve_sgemm<float, 512>", 60),
+                                             fp32("bn_fw_tr_1C11_kernel_NCHW<float>", 20)}),
+                               run_of("O1", {fp32("implicit_convolve_sgemm<__half, 512>", 24),
+                                             fp16("volta_fp16_s884cudnn_256x128_interior_v1", 13),
+                                             fp32("bn_fw_tr_1C11_kernel_NCHW<__half>", 12)}));
+  EXPECT_DOUBLE_EQ(c.paired_second, 1.0);
+  ASSERT_NE(row(c, "convolution (1 and 2 kernels)"), nullptr);
+  EXPECT_EQ(row(c, "bn_fw")->paired, PairedBy::Operation);
+}
+
 TEST(Compare, NothingIsPairedWithNothing) {
   const Comparison c = compare(run_of("a", {}), run_of("b", {fp32("k", 1)}));
   EXPECT_EQ(c.paired_first, 0.0);

@@ -244,6 +244,7 @@ TEST_F(Replay, AnEditedNumberIsFound) {
   ASSERT_EQ(result.differences.size(), 1U);
   EXPECT_EQ(result.differences.front().pointer, "/operators/3/latency_ms");
   EXPECT_THAT(result.changes, ElementsAre(HasSubstr("version 0.0.1 then")));
+  EXPECT_THAT(report::written("text", result), HasSubstr(" as then, other values differ"));
 }
 
 TEST_F(Replay, OverlaysOfTheReportAreReadAgain) {

@@ -237,6 +237,25 @@ TEST(Sampled, SkippedRowsAreNotCompulsory) {
   EXPECT_EQ(touched_bytes(g.b, 4, g.access.sector_bytes), 32 * 4 * 4);
 }
 
+// With elements of a whole sector every one counts: images of one row or with taps far apart are
+// not dense either.
+TEST(Sampled, SkippedColumnsOfASingleRowAreNotCompulsory) {
+  const auto touched = [](const ops::ConvShape& conv) {
+    const ImplicitGemm g = make_conv_problem(conv, DType::Fp32, {.tile = delta_tile(32)});
+    return touched_bytes(g.a, 32, 32) / 32;
+  };
+  ops::ConvShape conv{.n = 1, .c = 4, .h = 1, .w = 64, .k = 32};
+  EXPECT_EQ(touched(conv), 4 * 64);
+  conv.stride_w = 2;
+  EXPECT_EQ(touched(conv), 4 * 32);
+  conv = {.n = 1, .c = 4, .h = 1, .w = 4, .k = 32, .r = 1, .s = 2};
+  conv.dilation_w = 3;  // columns 0 and 3
+  EXPECT_EQ(touched(conv), 4 * 2);
+  conv = {.n = 1, .c = 4, .h = 4, .w = 8, .k = 32};
+  conv.stride_h = 2;
+  EXPECT_EQ(touched(conv), 4 * 2 * 8);
+}
+
 // Columns 0, 2, 4 of 7 and all rows, FP16, planes of 98 bytes: neighbours share the sector between
 // them. The simulator reads every touched sector at least once.
 TEST(Sampled, SectorsBetweenTwoPlanesCountOnce) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "hardware/load.h"
 #include "ops/any_op.h"
 #include "traffic/closed.h"
@@ -47,6 +49,13 @@ TEST(ClosedGemm, NarrowRowsWasteHalfOfTheSector) {
                                   {.tile = {.m = 128, .n = 128, .k = 8}},
                                   {.concurrent = 1, .sms = 1, .l2_bytes = 1 << 20});
   EXPECT_DOUBLE_EQ(t.l1, 128 * 64 * 2 * 2 + 128 * 64 * 2);
+}
+
+// Of one way, exp(-4) of the lines would be left at four capacities; there the model ends.
+TEST(ClosedConv, NothingIsLeftBeyondFourCapacities) {
+  EXPECT_NEAR(absent_after(399, 100, 1), 1 - std::exp(-3.99), 1e-12);
+  EXPECT_EQ(absent_after(400, 100, 1), 1);
+  EXPECT_EQ(absent_after(500, 100, 1), 1);
 }
 
 // The IFmap of 2 columns is read twice when it exceeds L2, once when it fits. 392 rows of tiles in
