@@ -5,8 +5,8 @@
 //
 //   tensor parallel    all-reduces between the kernels, not overlapped with anything
 //   pipeline           GPipe [Hua19]: all micro-batches forward, then all backward; a stage sends
-//                      while it works on the next micro-batch: sum of the stages and messages +
-//                      (micro-batches - 1) x the slowest stage or message, each way
+//                      while it works on the next micro-batch; each way takes
+//                      sum of the stages and messages + (micro-batches - 1) x the slowest of them
 //   data parallel      the gradients of a layer are summed while the layers before it run their
 //                      backward pass of the last micro-batch; what is not done when the backward
 //                      pass ends is exposed

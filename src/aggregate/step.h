@@ -44,8 +44,8 @@ struct TransferEstimate {
   double hidden_fraction = 0;  ///< of the time, behind kernels
 };
 
-/// What the time of a step is made of, on a mean GPU: kernels + communication - hidden + host +
-/// idle = total.
+/// What the time of a step is made of, on a mean GPU:
+///   total = kernels + communication - hidden + host + idle
 struct StepParts {
   Seconds kernels;
   Seconds communication;  ///< hidden or not

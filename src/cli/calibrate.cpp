@@ -101,8 +101,10 @@ void add_calibrate(CLI::App& app, Context& context) {
       ->required();
   command
       ->add_option("--step", options->step.model, "a model whose step was timed, with --measured")
+      ->type_name("MODEL")
       ->group(kStepGroup);
   command->add_option("--measured", options->timed, "the time of that step, e.g. 342ms")
+      ->type_name("TIME")
       ->group(kStepGroup);
   command
       ->add_option("--suggest", options->count,
@@ -120,8 +122,8 @@ void add_calibrate(CLI::App& app, Context& context) {
       ->group(kOutputGroup)
       ->type_name("FILE");
   command->footer(
-      "Time some thirty kernels on the GPU, or one step of your own model, and give the result to "
-      "every other command with --machine machine.json. Fitted are the clock under load, the "
+      "Time about thirty kernels on the GPU, or one step of your own model, and give the result to "
+      "every other command with --machine machine.json. It fits the clock under load, the "
       "attained bandwidths, the time of a launch and of the host, the level of each family of "
       "kernels and how it depends on the shape, and the start-up time and bandwidth of links. A "
       "few rows change little: every number has a prior, the table says how much was learned about "

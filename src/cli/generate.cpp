@@ -63,9 +63,9 @@ void add_generate(CLI::App& app, Context& context) {
   command->footer(
       "A fixed --batch goes through prefill and then osl - 1 decode steps over a growing cache. "
       "With --concurrency, a server keeps that many requests in flight and mixes new prompts into "
-      "the decode steps: a token takes one decode step plus batch / osl x a fitted share of what a "
-      "prompt adds to the step that it rides along with. Prefix caching and speculative decoding "
-      "are not modelled. Energy "
+      "the decode steps, batch / osl of them per step: each delays the other requests by a fitted "
+      "share of what it adds to the step that it rides along with. Prefix caching and speculative "
+      "decoding are not modelled. Energy "
       "assumes boards at their power limit, so it is an upper bound.\n"
       "\n"
       "Examples:\n"

@@ -33,11 +33,13 @@ void add_step_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command
       .add_option("--kv-dtype", request.kv_dtype,
-                  "of the key/value cache (default: as the model's file says, else the dtype)")
+                  "number format of the key/value cache (default: as the model's file says, else "
+                  "the dtype)")
       ->group(kStepGroup);
   command
-      .add_option("--weight-dtype", request.weight_dtype,
-                  "of the stored weights (default: as the model's file says, else the dtype)")
+      .add_option(
+          "--weight-dtype", request.weight_dtype,
+          "number format of the stored weights (default: as the model's file says, else the dtype)")
       ->group(kStepGroup);
   command
       .add_option("--stack", request.stack,
@@ -47,7 +49,7 @@ void add_step_options(CLI::App& command, Request& request) {
       ->capture_default_str();
   command
       .add_option("--attention", request.attention,
-                  "instead of the stack's: eager (scores in memory) or flash (fused)")
+                  "attention instead of the stack's: eager (scores in memory) or flash (fused)")
       ->group(kStepGroup)
       ->capture_default_str();
   command
@@ -105,9 +107,8 @@ void add_parallel_options(CLI::App& command, Request& request) {
       ->group(kGpusGroup)
       ->capture_default_str();
   command
-      .add_option(
-          "--ep", request.ep,
-          "of the --tp GPUs, those that have different experts (expert parallel, inference)")
+      .add_option("--ep", request.ep,
+                  "how many of the --tp GPUs hold different experts (expert parallel, inference)")
       ->group(kGpusGroup)
       ->capture_default_str();
   command
@@ -127,8 +128,9 @@ void add_request_options(CLI::App& command, Request& request) {
   add_step_options(command, request);
   command.get_option("model")->required();
   command
-      .add_option("--fusion", request.fusion,
-                  "instead of the stack's: none, or compile (fuse chains of vector operators)")
+      .add_option(
+          "--fusion", request.fusion,
+          "fusion instead of the stack's: none, or compile (fuse chains of vector operators)")
       ->group(kStepGroup)
       ->capture_default_str();
   command

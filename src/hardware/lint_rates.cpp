@@ -17,8 +17,8 @@ std::string pointer(std::string_view section, RateKey key) {
   return fmt::format("/{}/{}", section, name_of(key));
 }
 
-/// FP64 tensor peaks are quoted at the boost clock like the vector ones (H100: 66.9 TFLOP/s =
-/// 132 x 256 x 1.98 GHz), all other tensor peaks at the tensor clock.
+/// FP64 tensor peaks are quoted at the boost clock like the vector ones
+/// (H100: 66.9 TFLOP/s = 132 x 256 x 1.98 GHz), all other tensor peaks at the tensor clock.
 Hertz clock_of(const GpuSpec& gpu, RateKey key) {
   const bool tensor = key.pipe == Pipe::Tensor && key.dtype != DType::Fp64;
   return tensor ? gpu.clock.tensor.value_or(gpu.clock.boost) : gpu.clock.boost;

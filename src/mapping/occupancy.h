@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many CTAs share an SM: each resource that the GPU's file states allows floor(what the SM has
-// / what a CTA takes); the least wins. A resource that nobody states limits nothing. Registers are
+// How many CTAs share an SM: each resource that the GPU's file states allows
+// floor(what the SM has / what a CTA takes); the least wins. A resource that nobody states limits
+// nothing. Registers are
 // counted as they are asked for; hardware hands them out in units (256 per warp since Maxwell),
 // which loses at most one CTA for odd counts.
 #pragma once

@@ -83,7 +83,7 @@ Result<std::optional<AssumedGpu>> assumed_gpu(const std::vector<roofline::NamedR
   ROOFTILE_TRY(hardware::Machine machine, hardware::load_machine(catalog, nearest->id, {}));
   std::string message = fmt::format(
       "the exports do not name their GPU; compute capability {}{} and {:.0f} MHz, near the base "
-      "clock of {} ({:.0f} MHz): its roofs are taken. State the GPU with --gpu",
+      "clock of {} ({:.0f} MHz): its roofs are used. State the GPU with --gpu",
       capability, isa.empty() ? " (by the names of kernels)" : "", clock->base() * 1e-6,
       nearest->id, nearest->clock.base->base() * 1e-6);
   return AssumedGpu{.machine = std::move(machine), .warning = {"assumed-gpu", std::move(message)}};

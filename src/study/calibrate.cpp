@@ -133,7 +133,7 @@ Status add_export(const std::string& path, const Session& session, Measurements&
     }
   }
   if (out.kernels.size() == before)
-    return unsupported(path, "tells the shape of no kernel",
+    return unsupported(path, "does not tell the shape of any kernel",
                        "record the trace with record_shapes=True, or time kernels with --script");
   out.warnings.push_back(fmt::format("{}: {}, {:.0f} % of its kernel time", path,
                                      number_of(out.kernels.size() - before, "known kernel shape"),

@@ -59,13 +59,13 @@ Result<aggregate::Parallelism> parse_parallelism(const Request& request) {
   if (request.batch % request.dp != 0) {
     return usage_error(
         fmt::format("a batch of {} is not divisible by --dp {}", request.batch, request.dp),
-        "the batch is that of all replicas together");
+        "--batch counts the sequences of all replicas together");
   }
   if (request.batch / request.dp % request.microbatches != 0) {
     return usage_error(
         fmt::format("{} sequences per replica are not divisible by --microbatches {}",
                     request.batch / request.dp, request.microbatches),
-        "the batch is that of all replicas together");
+        "--batch counts the sequences of all replicas together");
   }
   return aggregate::Parallelism{.data = request.dp,
                                 .tensor = request.tp,

@@ -130,6 +130,12 @@ class Formats(unittest.TestCase):
         self.assertEqual({f'evaluate {kind}' for kind in re.findall(r'(?m)^  ([a-z]+) ', kinds)},
                          {name for name in commands() if name.startswith('evaluate ')})
 
+    def test_the_page_of_gpu_files_lists_every_lint_rule(self):
+        rules = int(re.search(r'(\d+) rules', self.run_rooftile(['gpus', '--lint']))[1])
+        page = (SOURCE / 'docs/format/gpu.md').read_text().split('| rule | checks |')[1]
+        listed = re.findall(r'(?m)^\| `([a-z0-9-]+)` \|', page.split('\n\n')[0])
+        self.assertEqual(len(set(listed)), rules)
+
     def test_help_names_the_formats(self):
         for name, (arguments, formats) in commands().items():
             path = arguments[:2] if arguments[0] == 'evaluate' else arguments[:1]

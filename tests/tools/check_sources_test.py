@@ -49,6 +49,16 @@ class FixedNames(unittest.TestCase):
         self.accepted('tests/x.py', 'tempfile.TemporaryDirectory()')
 
 
+class Equations(unittest.TestCase):
+    def test_torn_ones_are_refused(self):
+        for lines in ('// total = kernels +\n// idle', '/// (H100: 66.9 TFLOP/s =\n/// 132 x 256 x 1.98 GHz)',
+                      '  // dilation (r - 1) + 1\n  // + output padding'):
+            self.assertIn('an equation is torn', problems('src/core/x.cpp', LICENCE + lines + '\n'))
+        for lines in ('// sum:\n//   a +\n//     b', '// a = b + c\n// d = e', '// C++\n// and more',
+                      'int a = 1 +\n2;'):
+            self.assertEqual(problems('src/core/x.cpp', LICENCE + lines + '\n'), '')
+
+
 class TunedNumbers(unittest.TestCase):
     def test_the_model_has_none_in_its_code(self):
         for line in ('constexpr double kEfficiency = 0.68;', 'return time + 30e-6;',

@@ -15,8 +15,9 @@ constexpr SizeRange kPadding{.low = 0, .high = kMaxNativeExtent};
 constexpr Pair kOne{.h = 1, .w = 1};
 constexpr Pair kZero{.h = 0, .w = 0};
 
-/// The image that a transposed convolution makes: (size - 1) stride - 2 pad + dilation (r - 1) + 1
-/// + output padding. The operator is described by its mirror image, which maps that back.
+/// The image that a transposed convolution makes:
+///   (size - 1) stride - 2 pad + dilation (r - 1) + 1 + output padding
+/// The operator is described by its mirror image, which maps that back.
 Status mirror(const NativeCall& call, const Shape& image, ops::Conv2d& op) {
   ROOFTILE_TRY(const Pair extra, call.fields.pair("output_padding", kZero, kPadding));
   ops::ConvShape& s = op.conv;
