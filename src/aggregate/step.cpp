@@ -37,7 +37,8 @@ StepEstimate StepSum::step(double host_spread) const {
   const bool stated = step.low < step.high;
   step.parts.kernels = step.total;
   const Seconds total = timeline_.total();
-  if (!bound_only_ && total > step.total) {
+  constexpr double kRounding = 1e-12;  // the two sums have different orders
+  if (!bound_only_ && total > step.total * (1 + kRounding)) {
     const double stretch = total / step.total;
     const Seconds waiting = total - step.total;
     step.parts.host = waiting;
