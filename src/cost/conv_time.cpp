@@ -210,10 +210,10 @@ bool takes_plain_gemm(const ops::ConvShape& c, const TimeMachine& g) {
   return is_plain_gemm(c) && (rows == 1 || ctas < g.sms);
 }
 
-std::optional<ConvCandidate> plain_gemm(const ops::ConvShape& c, const ProductTimer& product,
-                                        Operands operands) {
+std::optional<ConvCandidate> plain_gemm(const ops::ConvShape& c, const ProductTimer& product) {
   const ops::GemmShape gemm = traffic::gemm_of(c);
-  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm, .product = product(gemm, operands)};
+  ConvCandidate out{.algorithm = ConvAlgorithm::ExplicitGemm,
+                    .product = product(gemm, Operands::Cold)};
   if (!out.product) return std::nullopt;
   out.read = out.product->read;
   out.written = out.product->written;
@@ -231,7 +231,7 @@ std::optional<ConvCandidate> explicit_gemm(const ops::ConvShape& c, DType dtype,
   const double matrix = real(gemm.m) * real(gemm.k) * real(gemm.batch) * element;
   const double image = real(c.n * c.c * c.h * c.w) * element;
   if ((image + matrix) / g.dram_bandwidth.base() >= limit) return std::nullopt;
-  auto found = plain_gemm(c, product, Operands::JustWritten);
+  auto found = plain_gemm(c, product);
   if (!found) return std::nullopt;
   ConvCandidate& out = *found;
   surround(*out.product, g, {.dram = image + matrix, .launch = g.launch.base()});
@@ -303,7 +303,7 @@ std::optional<ConvCandidate> explicit_candidate(const ops::ConvShape& c, DType d
                                                 const TimeMachine& g, const ProductTimer& product,
                                                 double limit) {
   if (!product || c.pass == ops::ConvPass::FilterGradient) return std::nullopt;
-  if (takes_plain_gemm(c, g)) return plain_gemm(c, product, Operands::Cold);
+  if (takes_plain_gemm(c, g)) return plain_gemm(c, product);
   if (c.pass != ops::ConvPass::Forward || g.tensor) return std::nullopt;
   return explicit_gemm(c, dtype, g, product, limit);
 }
