@@ -141,6 +141,7 @@ Result<CalibrationCase> calibration_case(const MeasuredKernel& kernel,
                                          cost::Estimator& estimator) {
   ROOFTILE_TRY(cost::Job job, estimator.bind(kernel.work));
   job.setting = kernel.setting;
+  job.burst = kernel.setting == cost::Setting::Isolated;
   cost::Estimate estimate = estimator.estimate(job);
   double seconds = kernel.seconds;
   if (kernel.setting == cost::Setting::InStream) {

@@ -37,6 +37,7 @@ Case predict_row(const Dataset& dataset, std::size_t index, const Predictors& pr
   cost::Job job = *cost::bind(sample.work, machine);  // checked when read
   job.setting = sample.host ? cost::Setting::InStream : cost::Setting::Isolated;
   job.copies = sample.copies;
+  job.burst = dataset.campaigns[sample.campaign] != kSustainedCampaign;
   // The gap behind a kernel of a stream is the host's time here.
   const double gap = cost::launch_gap(machine, predictors.main.constants().step).base();
   const double host = sample.host ? std::max(0.0, *sample.host - gap) : 0.0;
@@ -90,7 +91,7 @@ OtherCase predict_layer(const Dataset& dataset, const FusedLayer& layer,
   out.campaign = layer.campaign;
   for (const ops::KernelWork& work : layer.kernels) {
     cost::Job job = *cost::bind(work, machine);  // checked when read
-    job.copies = 1;
+    job.copies = 1, job.burst = true;
     if (&work == &layer.kernels.back()) job.setting = cost::Setting::Isolated;
     const cost::Estimate estimate = predictors.main.estimate(job, machine);
     out.predicted += estimate.time.base();

@@ -45,6 +45,11 @@ double convolution_clock(const hardware::GpuSpec& gpu, const ClockConstants& clo
   return 1.0 / std::max(1.0, power_demand(gpu, peak, 1.0, clock).value_or(1.0));
 }
 
+/// The factor in time where a board has 1 / `demand` of the power that tensor products ask for.
+double slower_by(double demand, const ClockConstants& clock) {
+  return std::pow(std::max(1.0, demand), clock.tensor_exponent);
+}
+
 }  // namespace
 
 std::optional<double> power_demand(const hardware::GpuSpec& gpu, double peak, double load,
@@ -74,7 +79,18 @@ std::optional<double> tensor_slowdown(const hardware::GpuSpec& gpu, hardware::Ra
                                       const ClockConstants& clock) {
   const auto demand = tensor_demand(gpu, key, clock);
   if (!demand) return std::nullopt;
-  return std::pow(std::max(1.0, *demand), clock.tensor_exponent);
+  return slower_by(*demand, clock);
+}
+
+double sustained_slowdown(const hardware::GpuSpec& gpu, hardware::RateKey key,
+                          const ClockConstants& clock) {
+  const auto demand = tensor_demand(gpu, key, clock);
+  const auto process = process_nanometres(gpu);
+  if (!demand || !process) return 1;
+  // Lasting load moves real numbers: wires and memories shrank by about the root of what logic did.
+  const double logic = needed_watt(*process, clock) / clock.watt_16nm;
+  const double lasting = std::max(1.0, clock.tensor_sustained / std::sqrt(logic));
+  return slower_by(lasting * *demand, clock) / slower_by(*demand, clock);
 }
 
 std::string sibling_key(const hardware::GpuSpec& gpu) {

@@ -61,6 +61,11 @@ std::optional<double> tensor_demand(const hardware::GpuSpec& gpu, hardware::Rate
 /// file states no process, power or peak.
 std::optional<double> tensor_slowdown(const hardware::GpuSpec& gpu, hardware::RateKey key,
                                       const ClockConstants& clock);
+/// How much slower yet such products are where they last: a benchmark of a few calls on idle numbers
+/// is over before the board's power sets the clock, a step is not. At least 1; 1 where the file
+/// states no process, power or peak.
+double sustained_slowdown(const hardware::GpuSpec& gpu, hardware::RateKey key,
+                          const ClockConstants& clock);
 
 /// Share of the data sheet's DRAM bandwidth that streaming kernels reach.
 double streaming_fraction(const hardware::GpuSpec& gpu, const Streaming& streaming);

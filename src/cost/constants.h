@@ -25,7 +25,7 @@ using ByName = std::map<std::string, T, std::less<>>;
 struct ClockConstants {
   double watt_28nm = 0, watt_16nm = 0;
   double share_12nm = 0, share_8nm = 0, share_7nm = 0, share_6nm = 0, share_5nm = 0, share_4nm = 0;
-  double tensor_share = 0, tensor_narrow = 0, tensor_exponent = 0;
+  double tensor_share = 0, tensor_narrow = 0, tensor_exponent = 0, tensor_sustained = 0;
 };
 std::span<const Parameter<ClockConstants>> parameters_of(const ClockConstants& form);
 

@@ -40,6 +40,8 @@ struct Job {
   /// Copies of the weights that take turns where the kernel is repeated with nothing in between:
   /// then it finds in L2 what of itself fits. 0: it finds nothing there.
   double copies = 0;
+  /// A benchmark so short that the board's power does not yet set its clock, as it does in a step.
+  bool burst = false;
 };
 
 /// Looks up the rate of every kernel; a dtype or unit that the machine does not state is an error

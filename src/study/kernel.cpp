@@ -165,7 +165,7 @@ Result<KernelsReport> kernels_of(const ops::AnyOp& op, const KernelRequest& requ
         .phase = backward ? execution::Phase::Backward : execution::Phase::Forward,
         .work = work};
     auto one = explain(launch, job, predictor->estimate(job, machine), machine);
-    job.setting = cost::Setting::Isolated;
+    job.setting = cost::Setting::Isolated, job.burst = true;
     const cost::Estimate alone = predictor->estimate(job, machine);
     one.isolated = {.latency_ms = to_ms(alone.time),
                     .low_ms = to_ms(alone.low),

@@ -113,8 +113,11 @@ double ceiling_factor(const hardware::GpuSpec& gpu, hardware::RateKey key, const
   return twin ? ceiling_of_chip(gpu, *twin, weights).value_or(1.0) : 1.0;
 }
 
-double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Plateau& plateau,
-               const Weights& weights) {
+namespace {
+
+/// That of a short benchmark, which is what was measured.
+double burst_plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query,
+                     const Plateau& plateau, const Weights& weights) {
   if (const auto it = plateau.measured.find(gpu.id); it != plateau.measured.end())
     return it->second;
   const auto& library = gpu.arch.library;
@@ -138,6 +141,15 @@ double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Pl
   return between_siblings(std::max(held, tau), gpu, query.key, plateau, weights);
 }
 
+}  // namespace
+
+double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Plateau& plateau,
+               const Weights& weights) {
+  const double burst = burst_plateau(gpu, query, plateau, weights);
+  if (!query.sustained || !plateau.tensor || query.measured_ceiling) return burst;
+  return burst * sustained_slowdown(gpu, query.key, weights.constants.clock);
+}
+
 const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weights) {
   const std::string_view vendor = name_of(gpu.vendor);
   std::string key(vendor);
@@ -149,7 +161,11 @@ const DeviceModel* find_model(const hardware::GpuSpec& gpu, const Weights& weigh
 }
 
 Chip clocked(Chip chip, const GemmModel& model) {
+  // Units of A100, in whose clocks the loads and stores of a tile are counted: they take as many
+  // with units of any rate.
+  constexpr double kUsualFlop = 2048;  // per clock and SM
   chip.slower_clock = model.clocked ? kReferenceClock / chip.clock : 1.0;
+  chip.waiting = model.clocked ? kUsualFlop * chip.sms * chip.clock : 0.0;
   return chip;
 }
 

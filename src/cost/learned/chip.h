@@ -7,7 +7,8 @@
 //   c   = max(1, peak / published ceiling)                 of the board, else of its chip
 //   P   = max(kappa * c, tau)                              kappa counted from published ceilings
 //         max(kappa, c, tau)                               kappa counted from the peak (AMD)
-//         kappa * tensor_slowdown                          of products on tensor units (attained.h)
+//         kappa * tensor_slowdown                          of products on tensor units (attained.h);
+//                                                          lasting ones: * sustained_slowdown
 //
 // kappa belongs to a family of library kernels. Measured values replace the rules for GPUs that the
 // fit has seen, and hold other boards with the same chip: one with less power per peak is not
@@ -37,6 +38,7 @@ struct Chip {
   double threads = 2048;
   double clock = 1e9;
   double slower_clock = 1;  ///< 1410 MHz over the clock, of a model that counts in clocks
+  double waiting = 0;       ///< FLOP/s whose time that of waiting units is stated in; 0: their own
 };
 /// For a model that counts in clocks.
 Chip clocked(Chip chip, const GemmModel& model);
@@ -65,6 +67,7 @@ struct PlateauQuery {
   double peak = 1;
   hardware::RateKey key;
   bool measured_ceiling = false;  ///< `peak` was measured on this machine
+  bool sustained = false;         ///< products that last: the board's power sets the clock
 };
 double plateau(const hardware::GpuSpec& gpu, const PlateauQuery& query, const Plateau& plateau,
                const Weights& weights);

@@ -57,9 +57,12 @@ double compute_seconds(const GemmCandidate& cut, const Chip& chip, const GemmPar
       std::exp(p.small_tile * cut.small + p.unaligned * cut.unaligned +
                p.aliased * std::clamp(cut.stride - p.alias_from, 0.0, kMostAliased));
   const double latency = chip.slower_clock * p.latency * (1.0 + p.more_waves * (effective - 1.0));
-  // What keeps units waiting takes as long where they are slower, and hides behind them.
+  // What keeps units waiting takes as long where they are slower; where they are those of a cut-down
+  // part it hides behind them.
+  const double level = plateau / chip.units;
+  const double waiting = chip.waiting > 0 ? chip.peak / chip.waiting : level;
   const double fed =
-      plateau * slow * occupancy * cut.wave_seconds / chip.units * (cut.depth + p.depth);
+      occupancy * cut.wave_seconds * (level + waiting * (slow - 1)) * (cut.depth + p.depth);
   const double busy = std::max(plateau, 1.0) * cut.wave_seconds * cut.depth;
   return effective * (chip.units > 1 ? std::max(fed, busy) : fed) + latency;
 }

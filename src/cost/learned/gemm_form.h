@@ -5,13 +5,14 @@
 //   e     = exp(small_tile halvings + unaligned + aliased max(0, log2(stride) - alias_from))
 //   w     = tiles * split / SMs,  W = ceil(w),  k' = k / split
 //   weff  = W - (1 - tail) (W - w) min(1, W - 1)               the last wave is partly hidden
-//   t_c   = P e occ weff 2 tile_m tile_n (k' + depth) SMs / peak
-//           + latency (1 + more (weff - 1))
+//   t_c   = (P + c (e - 1)) occ weff 2 tile_m tile_n (k' + depth) SMs / peak
+//           + latency (1 + more (weff - 1))                    c: below; P on vector lanes
 //   t_l2  = bytes through L2 / its bandwidth                   (traffic/product.h)
 //   t_m   = bytes from DRAM / (attained bandwidth)             panels that miss the L2 included
 //   t     = (max(t_c, t_l2)^join + t_m^join)^(1 / join) + split cost + quantisation
 //
-// A model of the GPU's own kernels counts its latencies in clocks. An 8-bit product is preceded by
+// A model of the GPU's own kernels counts its latencies in clocks, and what small tiles keep tensor
+// units waiting too: c is the FLOP per clock and SM over those of A100. An 8-bit product is preceded by
 // a kernel that quantizes its activations, which one block of threads does row by row:
 //
 //   t_q   = max(start + k reach, m / SMs (row + k element), bytes / DRAM)

@@ -47,6 +47,7 @@ struct ClassFacts {
 struct Level {
   const Plateau* of = nullptr;
   hardware::RateKey key;
+  bool sustained = false;
   double value = 1;
 };
 
@@ -76,15 +77,18 @@ hardware::RateKey rate_key(const Question& q) {
 /// TF32 has the level of the 16-bit products that run on the same units, which were measured.
 double plateau_of(const Question& q, hardware::RateKey units, double peak, const Plateau& p) {
   for (const Level& level : q.facts.levels) {
-    if (level.of == &p && level.key == units) return level.value;
+    if (level.of == &p && level.key == units && level.sustained == !q.job.burst) return level.value;
   }
   const bool measured = q.machine.ceilings && q.machine.ceilings->rate.contains(units);
   const hardware::RateKey half{DType::Bf16, hardware::Pipe::Tensor};
   const bool shares = units.dtype == DType::Tf32 && q.machine.gpu.peak.contains(half);
-  const double value = plateau(
-      q.machine.gpu, {.peak = peak, .key = shares ? half : units, .measured_ceiling = measured}, p,
-      q.weights);
-  q.facts.levels.push_back({.of = &p, .key = units, .value = value});
+  const double value = plateau(q.machine.gpu,
+                               {.peak = peak,
+                                .key = shares ? half : units,
+                                .measured_ceiling = measured,
+                                .sustained = !q.job.burst},
+                               p, q.weights);
+  q.facts.levels.push_back({.of = &p, .key = units, .sustained = !q.job.burst, .value = value});
   return value;
 }
 

@@ -54,8 +54,22 @@ TEST(Attained, TensorProductsDrawWithTheSquareOfTheClock) {
   EXPECT_NEAR(*tensor_demand(attained_machine("a100-sxm-80gb").gpu, bf16, clock), 243.0 / 400,
               0.01);
   EXPECT_EQ(*tensor_slowdown(attained_machine("a100-sxm-80gb").gpu, bf16, clock), 1.0);
+  // Lasting load: 0.9 / sqrt(0.3) = 1.643 times as much at 4 nm, an L40S slows down further; 0.9 /
+  // sqrt(0.5) = 1.273 times at 7 nm, an A100 stays below its 400 W.
+  clock.tensor_sustained = 0.9;
+  EXPECT_NEAR(sustained_slowdown(l40s, bf16, clock), std::pow(0.9 / std::sqrt(0.3), 0.25), 1e-12);
+  EXPECT_EQ(sustained_slowdown(attained_machine("a100-sxm-80gb").gpu, bf16, clock), 1.0);
+  // With half of the power it slows down at once: 1.273 x 243 / 200 in all.
+  hardware::GpuSpec half = attained_machine("a100-sxm-80gb").gpu;
+  *half.power_watt /= 2;
+  EXPECT_NEAR(sustained_slowdown(half, bf16, clock) * *tensor_slowdown(half, bf16, clock),
+              std::pow(0.9 / std::sqrt(0.5) * 243.36 / 200, 0.25), 0.001);
+  // Never less than in a short campaign.
+  clock.tensor_sustained = 0.1;
+  EXPECT_EQ(sustained_slowdown(l40s, bf16, clock), 1.0);
   l40s.power_watt.reset();
   EXPECT_FALSE(tensor_slowdown(l40s, bf16, clock));
+  EXPECT_EQ(sustained_slowdown(l40s, bf16, clock), 1.0);
 }
 
 // The rule is one for all processes: with the load of products it gives the FP32 rates that were

@@ -63,6 +63,34 @@ TEST(GemmForm, SlowerUnitsOfTheSameSmWaitLess) {
               1e-6);
 }
 
+TEST(GemmForm, WaitingTakesClocksNotWork) {
+  // One wave of 32 x 32 tiles, four octaves small: 2 x 1024 x 100 / 10e12 = 2.048e-8 s per unit of k
+  // at peak, and (e^2 - 1) times what units of twice the rate need for it.
+  GemmParameters p = plain();
+  p.small_tile = 0.5;
+  Chip counted = attained();
+  counted.waiting = 20e12;
+  const auto cut = [](const Chip& on) {
+    return cut_gemm(product(320, 320, 1024), on, {32, 32}, 1);
+  };
+  const double peak = 2.048e-8 * 1024;
+  const double wait = peak / 2 * (std::exp(2.0) - 1);
+  EXPECT_NEAR(gemm_seconds(cut(counted), counted, p, 1.0, 1.0), peak + wait, 1e-8);
+  // Units of half the rate work twice as long and wait as long; a plateau is one of work.
+  counted.peak /= 2;
+  EXPECT_NEAR(gemm_seconds(cut(counted), counted, p, 1.0, 1.0), 2 * peak + wait, 1e-8);
+  EXPECT_NEAR(gemm_seconds(cut(counted), counted, p, 1.5, 1.0), 3 * peak + wait, 1e-8);
+}
+
+TEST(GemmForm, ModelsOfTensorUnitsCountWaitingInClocksOfA100) {
+  Chip a100 = chip();
+  a100.sms = 108, a100.clock = 1410e6;
+  GemmModel model;
+  EXPECT_EQ(clocked(a100, model).waiting, 0);
+  model.clocked = true;
+  EXPECT_NEAR(clocked(a100, model).waiting, 312e12, 1e12);
+}
+
 TEST(GemmForm, TheTailIsPartlyHidden) {
   // 10 x 11 = 110 tiles: w = 1.1, W = 2; weff = 2 - (1 - 0.5) * 0.9 * 1 = 1.55; two waves cost 10
   // %: 1.1 * 1.55 * 3.2768e-7 * 1024 = 5.7210e-4 s.

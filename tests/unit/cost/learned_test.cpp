@@ -399,6 +399,27 @@ TEST_F(Shipped, IsNeverBelowTheBoundOnAnyGpuAndRepeatsItself) {
   EXPECT_GT(estimated, 5000);
 }
 
+// A short benchmark is over before the board's power sets the clock of large products.
+TEST_F(Shipped, ProductsThatLastRunAtTheClockThatPowerSustains) {
+  const auto predictor = make_learned(weights);
+  ops::KernelList works;
+  ops::forward(ops::Linear{.rows = 8192, .in = 8192, .out = 8192, .bias = false},
+               {.precision = ops::precision_of(DType::Bf16)}, works);
+  const auto slower = [&](const char* id) {
+    const hardware::Machine board = machine(id);
+    Job job = *bind(works.front(), board);
+    const Estimate lasting = predictor->estimate(job, board);
+    job.burst = true;
+    const Estimate burst = predictor->estimate(job, board);
+    return lasting.breakdown.of(Resource::Compute) / burst.breakdown.of(Resource::Compute);
+  };
+  const hardware::RateKey bf16{.dtype = DType::Bf16, .pipe = hardware::Pipe::Tensor};
+  const double h200 = sustained_slowdown(machine("h200-sxm").gpu, bf16, weights.constants.clock);
+  EXPECT_GT(h200, 1.05);
+  EXPECT_NEAR(slower("h200-sxm"), h200, 0.02);
+  EXPECT_EQ(slower("a100-sxm-80gb"), 1.0);
+}
+
 // A stream adds the gap behind the kernel, once: measured on the machine, else that of the weights.
 TEST_F(Shipped, TheLaunchGapIsPartOfTheStream) {
   const auto predictor = make_learned(weights);
